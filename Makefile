@@ -1,0 +1,44 @@
+# `make demo` and `make test` need nothing but Python, make and a package registry.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test check bench lock clean
+
+demo: $(VENV)/.core
+	$(BIN)/python examples/breast_cancer.py
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+# The environment is made anew only when a file it is made from is newer.
+$(VENV)/.core: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint requirements.lock --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(PIP) install --quiet --requirement requirements.lock --editable .
+	touch $@
+
+# Newest versions that fit together. PyTorch is pinned by hand: an unpinned one pulls gigabytes.
+lock:
+	rm -rf $(VENV)-lock
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch]' torch==2.13.0
+	$(VENV)-lock/bin/python -m pip freeze --exclude whyflag | sed 's/+cpu$$//' > requirements.lock
+	rm -rf $(VENV)-lock
+
+clean:
+	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

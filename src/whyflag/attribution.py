@@ -1,0 +1,151 @@
+"""The result: how much of each row's anomaly score is due to each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """How much of each row's anomaly score is due to each feature (or group of features).
+
+    Slices like the rows do: `attribution[3]`, `attribution[:10]`, `attribution[flagged]`.
+
+    Attributes:
+        values: The attributions, (n, p). Positive: this feature makes the row more anomalous. If
+            `additive`, they sum for each row to `scores` − `base_values`, in units of the score.
+        base_values: The score that a row would have with no feature present, v(∅), (n,).
+        scores: The anomaly score of each row, e(x), (n,).
+        data: The rows, (n, d).
+        feature_names: Names of the players, p.
+        column_names: Names of the columns of `data`, d.
+        row_names: Names of the rows, n.
+        reference: What would have been normal, x*(∅), (n, d); None where a method has none.
+        converged: Whether the minimisations behind a row arrived at a minimum, (n,); None where a
+            method has none.
+        method: The method's name.
+        settings: The method's settings.
+        additive: Whether the values are parts of the score.
+        evaluations: Score evaluations spent on each row, (n,).
+        membership: Which columns each player has, bool (p, d).
+    """
+
+    values: Matrix
+    base_values: Vector
+    scores: Vector
+    data: Matrix
+    feature_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    row_names: tuple[Any, ...]
+    membership: BoolMatrix = field(repr=False)
+    evaluations: IntVector = field(repr=False)
+    method: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    additive: bool = True
+    reference: Matrix | None = None
+    converged: BoolVector | None = None
+
+    @property
+    def n_evaluations(self) -> int:
+        """Score evaluations spent on all rows."""
+        return int(self.evaluations.sum())
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> Attribution:
+        chosen = np.atleast_1d(np.arange(len(self))[rows])
+        changes: dict[str, Any] = {
+            name: None if (array := getattr(self, name)) is None else array[chosen]
+            for name in _PER_ROW
+        }
+        names = tuple(self.row_names[i] for i in chosen)
+        return replace(self, row_names=names, **changes)
+
+    def top(self, k: int = 3) -> pd.DataFrame:
+        """The k largest attributions of each row, with what was observed and what is normal.
+
+        A player of several columns shows their values as a tuple.
+        """
+        import pandas as pd
+
+        if k < 1:
+            raise ValueError(f"`k` must be at least 1, got {k}.")
+        order = np.argsort(-self.values, axis=1, kind="stable")[:, :k]  # n x k
+        records = [
+            {
+                "row": self.row_names[i],
+                "feature": self.feature_names[j],
+                "attribution": self.values[i, j],
+                "observed": self._cell(self.data, i, j),
+                "normal": None if self.reference is None else self._cell(self.reference, i, j),
+            }
+            for i in range(len(self))
+            for j in order[i]
+        ]
+        columns = ["row", "feature", "attribution", "observed", "normal"]
+        return pd.DataFrame.from_records(records, columns=columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The attributions as a table: one row for each row, one column for each feature."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.values, index=list(self.row_names), columns=list(self.feature_names)
+        )
+
+    def to_shap(self) -> Any:
+        """The attributions as a `shap.Explanation`, for shap's own plots."""
+        try:
+            import shap
+        except ImportError as error:
+            raise ImportError(
+                "to_shap() needs the shap package: pip install 'whyflag[shap]'."
+            ) from error
+        single = self.membership.sum(axis=1) == 1  # p
+        column = self.membership.argmax(axis=1)  # p
+        # A group has no one value to colour a point by; what it holds is shown as text.
+        data = np.where(single, self.data[:, column], np.nan)
+        display = None
+        if not single.all():
+            n, p = self.values.shape
+            display = np.array(
+                [[str(self._cell(self.data, i, j)) for j in range(p)] for i in range(n)]
+            )
+        return shap.Explanation(
+            values=self.values.copy(),
+            base_values=self.base_values.copy(),
+            data=data,
+            display_data=display,
+            feature_names=list(self.feature_names),
+        )
+
+    def _cell(self, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
+        held = tuple(rows[i, self.membership[j]].tolist())
+        return held[0] if len(held) == 1 else held
+
+
+_PER_ROW = ("values", "base_values", "scores", "data", "evaluations", "reference", "converged")
+
+
+def concatenate(parts: Sequence[Attribution]) -> Attribution:
+    """Put attributions by the same method under one another."""
+    first = parts[0]
+    joined: dict[str, Any] = {
+        name: None
+        if getattr(first, name) is None
+        else np.concatenate([getattr(part, name) for part in parts])
+        for name in _PER_ROW
+    }
+    names = tuple(name for part in parts for name in part.row_names)
+    return replace(first, row_names=names, **joined)

@@ -1,0 +1,119 @@
+"""The energy of a Gaussian mixture, with its gradient and its true marginals."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.score import CurvedScore, MarginalScore
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@final
+class MixtureEnergy(CurvedScore, MarginalScore):
+    """Negative log-density of a Gaussian mixture.
+
+    e(x) = −log Σ_k π_k N(x; μ_k, Σ_k)
+
+    The mixture is given for standardised rows (x − location) / spread; the energy is that of x
+    itself, in nats.
+
+    Args:
+        weights: Mixture weights π, (K,).
+        means: Means of the standardised rows, (K, d).
+        covariances: Covariances of the standardised rows, (K, d, d).
+        location: What was subtracted from each column, (d,).
+        spread: What each column was divided by, (d,).
+    """
+
+    def __init__(
+        self,
+        weights: Vector,
+        means: Matrix,
+        covariances: Tensor,
+        location: Vector | None = None,
+        spread: Vector | None = None,
+    ) -> None:
+        d = means.shape[1]
+        self.n_features = d
+        self.log_weights = np.log(weights)  # K
+        self.means = means
+        self.covariances = covariances
+        self.location = np.zeros(d) if location is None else location
+        self.spread = np.ones(d) if spread is None else spread
+        # Whitening matrices W_k, Σ_k⁻¹ = W_k W_kᵀ, side by side, so that one matrix product
+        # serves all components.
+        whiten = [_inverse_cholesky(covariance).T for covariance in covariances]
+        self._whiten = np.hstack(whiten)  # d x Kd
+        self._unwhiten = np.vstack([w.T for w in whiten])  # Kd x d
+        # Where one component dominates, its precision is the second derivative of the energy.
+        self.curvatures = np.array(
+            [w @ w.T / np.outer(self.spread, self.spread) for w in whiten]
+        )  # K x d x d
+        self._whitened_means = np.hstack(
+            [mean @ w for mean, w in zip(means, whiten, strict=True)]
+        )  # Kd
+        log_det = np.array([np.log(np.diag(w)).sum() for w in whiten])  # K
+        self._log_constant = (
+            self.log_weights + log_det - 0.5 * d * LOG_2PI - np.log(self.spread).sum()
+        )  # K
+
+    def __call__(self, X: Matrix) -> Vector:
+        return -_log_sum_exp(self._log_joint(self._whitened(X)))
+
+    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+        white = self._whitened(X)  # n x K x d
+        log_joint = self._log_joint(white)  # n x K
+        log_density = _log_sum_exp(log_joint)  # n
+        responsibility = np.exp(log_joint - log_density[:, None])  # n x K
+        white *= responsibility[:, :, None]
+        gradient = white.reshape(len(X), -1) @ self._unwhiten  # n x d
+        return -log_density, gradient / self.spread, log_joint.argmax(axis=1)
+
+    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
+        """Energy of the marginal density of the columns in `keep`; of no column it is 0.
+
+        The marginal of a Gaussian has the block of the covariance (whose inverse is not the
+        block of the precision).
+        """
+        Z = (X - self.location) / self.spread
+        return np.stack([self._marginal(Z, np.flatnonzero(columns)) for columns in keep], axis=1)
+
+    def _marginal(self, Z: Matrix, columns: np.ndarray) -> Vector:
+        if len(columns) == 0:
+            return np.zeros(len(Z))
+        log_joint = np.empty((len(Z), len(self.means)))
+        for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            factor = np.linalg.cholesky(covariance[np.ix_(columns, columns)])
+            white = solve_triangular(factor, (Z[:, columns] - mean[columns]).T, lower=True)
+            log_det = np.log(np.diag(factor)).sum() + np.log(self.spread[columns]).sum()
+            log_joint[:, k] = (
+                self.log_weights[k]
+                - 0.5 * (white**2).sum(axis=0)
+                - log_det
+                - 0.5 * len(columns) * LOG_2PI
+            )
+        return -_log_sum_exp(log_joint)
+
+    def _whitened(self, X: Matrix) -> Tensor:
+        Z = (X - self.location) / self.spread
+        white = Z @ self._whiten - self._whitened_means  # n x Kd
+        return white.reshape(len(X), *self.means.shape)  # n x K x d
+
+    def _log_joint(self, white: Tensor) -> Matrix:
+        return self._log_constant - 0.5 * np.einsum("nkd,nkd->nk", white, white)
+
+
+def _inverse_cholesky(covariance: Matrix) -> Matrix:
+    factor = np.linalg.cholesky(covariance)
+    return solve_triangular(factor, np.eye(len(covariance)), lower=True)
+
+
+def _log_sum_exp(log_terms: Matrix) -> Vector:
+    # SciPy's logsumexp is as exact and several times slower on a handful of columns.
+    largest = log_terms.max(axis=1)
+    return largest + np.log(np.exp(log_terms - largest[:, None]).sum(axis=1))

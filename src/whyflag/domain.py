@@ -1,0 +1,188 @@
+"""What values a row may take: scale, bounds, binary and fixed columns, and who the players are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector, read_table
+
+Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
+
+
+@final
+class Domain:
+    """The values that a row may take, and the players among whom its score is divided.
+
+    This is all that ASH keeps of the training data: a few numbers for each column.
+
+    Args:
+        columns: The names of the columns, or their number.
+        scale: What counts as a unit of change in each column (a standard deviation, say).
+            Distances are measured in it.
+        lower: The smallest value of each column.
+        upper: The largest value of each column.
+        center: A typical value of each column, where the search for normal values looks first
+            when the score has no gradient. NaN where there is none.
+        binary: Columns that hold 0 or 1 (their bounds are 0 and 1, their scale is 1).
+        fixed: Columns that may not move: they keep the row's value whatever happens.
+        players: Groups of columns that are present or absent together and get one attribution
+            (the one-hot columns of a category, the lags of a sensor), by name. Columns that are
+            in no group are players of their own.
+
+    `binary`, `fixed` and the groups take names, positions or a bool for each column.
+
+    >>> domain = Domain(["age", "red", "green"], binary=["red", "green"],
+    ...                 players={"colour": ["red", "green"]})
+    >>> domain.player_names
+    ('age', 'colour')
+    >>> domain.expand(np.array([[False, True]]))
+    array([[False,  True,  True]])
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str] | int,
+        *,
+        scale: ArrayLike = 1.0,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        center: ArrayLike = np.nan,
+        binary: Columns = (),
+        fixed: Columns = (),
+        players: Mapping[str, Columns] | None = None,
+    ) -> None:
+        names = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
+        self.columns: tuple[str, ...] = tuple(str(name) for name in names)
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise ValueError(
+                f"`columns` must be distinct names, at least one, got {list(self.columns)}."
+            )
+        self.binary: BoolVector = self._mask(binary, "binary")  # d
+        self.fixed: BoolVector = self._mask(fixed, "fixed")  # d
+        self.scale: Vector = np.where(self.binary, 1.0, self._vector(scale, "scale"))
+        self.lower: Vector = np.where(self.binary, 0.0, self._vector(lower, "lower"))
+        self.upper: Vector = np.where(self.binary, 1.0, self._vector(upper, "upper"))
+        self.center: Vector = self._vector(center, "center")
+        self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
+        self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
+        self.player_names, self.membership = self._read_players(players or {})  # p, p x d
+
+    @classmethod
+    def infer(
+        cls,
+        background: Any,
+        *,
+        bounded: bool = False,
+        fixed: Columns = (),
+        players: Mapping[str, Columns] | None = None,
+    ) -> Domain:
+        """Read the domain off normal rows (an array or a DataFrame).
+
+        Scale is the standard deviation, center the median; a column that holds only 0 and 1 is
+        binary. Columns are unbounded, as in the paper, unless `bounded` asks for the range that
+        the rows span.
+        """
+        table = read_table(background, name="background")
+        rows = table.values
+        return cls(
+            table.columns or rows.shape[1],
+            scale=_typical_change(rows),
+            lower=rows.min(axis=0) if bounded else -np.inf,
+            upper=rows.max(axis=0) if bounded else np.inf,
+            center=np.median(rows, axis=0),
+            binary=((rows == 0) | (rows == 1)).all(axis=0),
+            fixed=fixed,
+            players=players,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, d."""
+        return len(self.columns)
+
+    @property
+    def n_players(self) -> int:
+        """Number of players, p."""
+        return len(self.player_names)
+
+    def expand(self, coalitions: BoolMatrix) -> BoolMatrix:
+        """Turn coalitions of players into sets of columns: bool (m, p) -> bool (m, d)."""
+        owner = self.membership.argmax(axis=0)  # d
+        return coalitions[:, owner]
+
+    def clip(self, X: Matrix) -> Matrix:
+        """Bring rows into the bounds; fixed columns keep their values."""
+        return np.where(self.fixed, X, np.clip(X, self.lower, self.upper))
+
+    def __repr__(self) -> str:
+        kinds = f"{int(self.binary.sum())} binary, {int(self.fixed.sum())} fixed"
+        return f"Domain({self.n_columns} columns ({kinds}), {self.n_players} players)"
+
+    def _vector(self, value: ArrayLike, name: str) -> Vector:
+        given = np.asarray(value, dtype=np.float64)
+        if given.shape not in ((), (self.n_columns,)):
+            raise ValueError(
+                f"`{name}` must be a number or have shape ({self.n_columns},), got {given.shape}."
+            )
+        return np.broadcast_to(given, (self.n_columns,)).copy()
+
+    def _mask(self, chosen: Columns, name: str) -> BoolVector:
+        given = np.asarray(chosen)
+        if given.dtype == np.bool_ and given.shape == (self.n_columns,):
+            return given.copy()
+        mask = np.zeros(self.n_columns, dtype=np.bool_)
+        for column in chosen:
+            mask[self._position(column, name)] = True
+        return mask
+
+    def _position(self, column: Any, name: str) -> int:
+        if isinstance(column, str) and column in self.columns:
+            return self.columns.index(column)
+        if (
+            isinstance(column, (int, np.integer))
+            and not isinstance(column, bool)
+            and 0 <= column < self.n_columns
+        ):
+            return int(column)
+        raise ValueError(
+            f"`{name}` must name columns or give positions from 0 to {self.n_columns - 1}, "
+            f"got {column!r}."
+        )
+
+    def _refuse(self, wrong: BoolVector, rule: str) -> None:
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(
+                f"{rule}, got scale {self.scale[i]}, lower {self.lower[i]}, "
+                f"upper {self.upper[i]} in column {self.columns[i]!r}."
+            )
+
+    def _read_players(self, groups: Mapping[str, Columns]) -> tuple[tuple[str, ...], BoolMatrix]:
+        masks = {name: self._mask(group, f"players[{name!r}]") for name, group in groups.items()}
+        for name, mask in masks.items():
+            if not mask.any():
+                raise ValueError(f"A player must have at least one column, {name!r} has none.")
+        owners = np.sum(list(masks.values()), axis=0) if masks else np.zeros(self.n_columns)
+        if (owners > 1).any():
+            column = self.columns[int(np.argmax(owners > 1))]
+            raise ValueError(f"A column must belong to one player, {column!r} belongs to several.")
+        for i in np.flatnonzero(owners == 0):
+            if self.columns[i] in masks:
+                raise ValueError(f"Player {self.columns[i]!r} has the name of a column outside it.")
+            masks[self.columns[i]] = np.arange(self.n_columns) == i
+        # Players stand in the order of their first columns, so that one column each is no change.
+        ordered = sorted(masks.items(), key=lambda item: int(np.argmax(item[1])))
+        return tuple(name for name, _ in ordered), np.array([mask for _, mask in ordered])
+
+
+def _typical_change(rows: Matrix) -> Vector:
+    """Standard deviation of each column; of a constant one, its magnitude, or 1 if it is zero."""
+    deviation = rows.std(axis=0)
+    magnitude = np.abs(rows).max(axis=0)
+    # A deviation within rounding of the column's magnitude is noise of the summation.
+    constant = deviation <= 1e-12 * magnitude
+    return np.where(constant, np.where(magnitude > 0, magnitude, 1.0), deviation)

@@ -1,0 +1,85 @@
+"""The front door: detector + background rows -> Attribution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, final
+
+from tqdm.auto import tqdm
+
+from whyflag.arrays import read_table
+from whyflag.attribution import Attribution, concatenate
+from whyflag.domain import Domain
+from whyflag.methods import Method, get_method
+from whyflag.score import as_score
+
+CHUNK = 2**24  # numbers that the minima of a chunk of rows may take, 128 MB
+MOST_ROWS = 512
+
+
+@final
+class Explainer:
+    """Explains why a detector finds rows anomalous.
+
+    Args:
+        detector: A fitted detector, or a function from rows (n, d) to scores (n,), high =
+            anomalous; whatever `as_score` takes.
+        background: Normal rows, (n, d): an array or a DataFrame. Not needed by ASH and comp if
+            `domain` is given.
+        method: Name of a method of the paper, in any case, or a configured method such as
+            `ASH(gamma=0.1)`.
+        domain: What values a row may take, and who the players are; read off the background if
+            none is given.
+        chunk_size: Rows explained at a time; chosen to bound memory if none is given. Does not
+            change the result.
+
+    >>> import numpy as np
+    >>> from whyflag.detectors import GMM
+    >>> normal = np.random.default_rng(0).normal(size=(500, 3))
+    >>> explain = Explainer(GMM(seed=0).fit(normal), normal)
+    >>> attribution = explain([[0.0, 9.0, 0.0]])
+    >>> attribution.top(1)["feature"].item()
+    'x1'
+    """
+
+    def __init__(
+        self,
+        detector: Any,
+        background: Any = None,
+        method: str | Method = "ASH",
+        *,
+        domain: Domain | None = None,
+        chunk_size: int | None = None,
+    ) -> None:
+        if background is None and domain is None:
+            raise ValueError(
+                "Explainer needs normal rows as `background`, or a `domain` that says what "
+                "values are possible (Domain.infer(rows) makes one)."
+            )
+        if chunk_size is not None and chunk_size < 1:
+            raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
+        self.domain = Domain.infer(background) if domain is None else domain
+        self.method = get_method(method)
+        self.score = as_score(detector, n_features=self.domain.n_columns)
+        columns = self.domain.columns
+        rows = None
+        if background is not None:
+            rows = read_table(background, name="background", columns=columns).values
+        self._bound = self.method.bind(self.score, self.domain, rows)
+        minima = (self.domain.n_players + 1) * self.domain.n_columns
+        self._chunk_size = chunk_size or max(1, min(MOST_ROWS, CHUNK // minima))
+
+    def __call__(self, X: Any) -> Attribution:
+        """Attribute the score of each row of an array (n, d) or a DataFrame."""
+        table = read_table(X, columns=self.domain.columns)
+        rows = table.values.copy()  # the result keeps them, whatever becomes of X
+        size = self._chunk_size
+        parts = []
+        # Shown only in a terminal, and only if it takes more than two seconds.
+        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
+            for begin in range(0, len(rows), size):
+                part = self._bound.attribute(rows[begin : begin + size])
+                parts.append(part)
+                bar.update(len(part))
+        names = tuple(range(len(rows))) if table.index is None else table.index
+        return replace(concatenate(parts), row_names=names)

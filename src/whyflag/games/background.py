@@ -1,0 +1,125 @@
+"""Reference values: absent features take the values of background rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_coalitions, check_rows
+from whyflag.domain import Domain
+from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.score import Score, evaluate
+
+
+@final
+class Background(CharacteristicFunction):
+    """v(S; x) = Σ_r w_r e(x_S, r_Sᶜ), the average over reference rows r.
+
+    Args:
+        score: The anomaly score e.
+        rows: One reference row (d,); several (k, d), averaged; or a function that chooses rows
+            for each query, (n, d) -> (n, k, d), such as `Nearest`.
+        weights: Weights of the k rows; equal if none are given.
+        domain: Players, and columns that may not move; each column is a player if none is given.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        rows: ArrayLike | Callable[[Matrix], Any],
+        weights: ArrayLike | None = None,
+        domain: Domain | None = None,
+    ) -> None:
+        self.score = score
+        self._choose: Callable[[Matrix], Any] | None = None
+        if callable(rows):
+            if domain is None and score.n_features is None:
+                raise ValueError(
+                    "Rows chosen by a function need a `domain` that names the columns."
+                )
+            self._choose = rows
+            n_columns = score.n_features
+        else:
+            self._rows = check_rows(np.atleast_2d(np.asarray(rows)), score.n_features, name="rows")
+            n_columns = self._rows.shape[1]
+        self.domain = Domain(n_columns or 0) if domain is None else domain
+        self._weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+
+    def bind(self, X: Matrix) -> Game:
+        queries = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
+        references = self._references(queries)  # n x k x d
+        weights = self._normalised_weights(references.shape[1])  # k
+        return _BackgroundGame(self.score, self.domain, queries, references, weights)
+
+    def _references(self, X: Matrix) -> Tensor:
+        n, d = X.shape
+        if self._choose is None:
+            return np.broadcast_to(self._rows, (n, *self._rows.shape))
+        chosen = np.asarray(self._choose(X), dtype=np.float64)
+        if chosen.ndim != 3 or chosen.shape[::2] != (n, d) or chosen.shape[1] == 0:
+            raise ValueError(
+                f"Rows chosen for queries {X.shape} must have shape ({n}, k, {d}), "
+                f"got {chosen.shape}."
+            )
+        check_rows(chosen.reshape(-1, d), name="chosen rows")
+        return chosen
+
+    def _normalised_weights(self, k: int) -> Vector:
+        if self._weights is None:
+            return np.full(k, 1 / k)
+        given = self._weights
+        if given.shape != (k,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
+            raise ValueError(
+                f"`weights` must be {k} numbers, none negative and not all zero, got {given}."
+            )
+        return given / given.sum()
+
+
+@final
+class _BackgroundGame(Game):
+    def __init__(
+        self, score: Score, domain: Domain, X: Matrix, references: Tensor, weights: Vector
+    ) -> None:
+        self._score = score
+        self._domain = domain
+        self._X = X
+        self._references = references
+        self._weights = weights
+        self.n_rows, self.n_players = len(X), domain.n_players
+        self.n_evaluations = start_count(self.n_rows)
+
+    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+        z = check_coalitions(coalitions, self.n_players)
+        keep = self._domain.expand(z) | self._domain.fixed  # m x d
+        k, d = self._references.shape[1:]
+        values = np.empty((self.n_rows, len(z)))
+        for rows, some in tiles(self.n_rows, len(z), k * d):
+            x = self._X[rows, None, None, :]  # r x 1 x 1 x d
+            mixed = np.where(keep[some, None, :], x, self._references[rows, None])  # r x c x k x d
+            value = evaluate(self._score, mixed.reshape(-1, d)).reshape(mixed.shape[:3])
+            values[rows, some] = value @ self._weights  # r x c
+            self.n_evaluations[rows] += mixed.shape[1] * k
+        return values
+
+
+@final
+@dataclass(frozen=True)
+class Nearest:
+    """Choose for each query its k nearest rows, columns measured in the domain's scale."""
+
+    rows: Matrix
+    domain: Domain
+    k: int = 8
+
+    def __call__(self, X: Matrix) -> Tensor:
+        """Choose rows: (n, d) -> (n, k, d)."""
+        from sklearn.neighbors import NearestNeighbors
+
+        search = NearestNeighbors(n_neighbors=min(self.k, len(self.rows)))
+        search.fit(self.rows / self.domain.scale)
+        nearest = search.kneighbors(X / self.domain.scale, return_distance=False)  # n x k
+        return np.asarray(self.rows[nearest])

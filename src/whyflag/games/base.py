@@ -1,0 +1,62 @@
+"""What "absent" means: characteristic functions v(S; x), bound to many rows at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix
+from whyflag.domain import Domain
+from whyflag.score import Score
+
+CHUNK = 2**20  # numbers in one call of the score, 8 MB
+
+
+class Game(ABC):
+    """The games of many rows, which share their players.
+
+    Attributes:
+        n_rows: Number of rows, n.
+        n_players: Number of players, p.
+        n_evaluations: Score evaluations spent on each row so far, (n,).
+        reference: The normal counterpart x*(∅) of each row, (n, d), where the game has one.
+        converged: Whether the minimisations behind each row arrived, (n,), where there are any.
+    """
+
+    n_rows: int
+    n_players: int
+    n_evaluations: IntVector
+    reference: Matrix | None = None
+    converged: BoolVector | None = None
+
+    @abstractmethod
+    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+        """Value of each coalition in each row's game: bool (m, p) -> (n, m)."""
+
+
+class CharacteristicFunction(ABC):
+    """A definition of v(S; x), the score of x with only the players S present."""
+
+    score: Score
+    domain: Domain
+
+    @abstractmethod
+    def bind(self, X: Matrix) -> Game:
+        """Do the work that each row needs once, for all rows: (n, d) -> n games."""
+
+
+def tiles(n: int, m: int, numbers: int) -> Iterator[tuple[slice, slice]]:
+    """Cut n rows x m coalitions into tiles; `numbers` is what one row and coalition takes."""
+    area = max(1, CHUNK // numbers)
+    width = min(m, area)
+    height = max(1, area // width)
+    for top in range(0, n, height):
+        for left in range(0, m, width):
+            yield slice(top, min(top + height, n)), slice(left, min(left + width, m))
+
+
+def start_count(n: int) -> IntVector:
+    """No evaluations yet, for each of n rows."""
+    return np.zeros(n, dtype=np.int64)

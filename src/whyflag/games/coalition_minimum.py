@@ -1,0 +1,65 @@
+"""Games in which every coalition is a minimisation of its own."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, Matrix, check_coalitions
+from whyflag.domain import Domain
+from whyflag.games.base import Game, start_count, tiles
+from whyflag.minimise import Shape, minimise
+from whyflag.score import Score, evaluate
+
+
+@final
+class CoalitionMinimum(Game):
+    """v(S; x) = e(y), y the minimum of the score near x with the columns of S kept."""
+
+    def __init__(
+        self,
+        score: Score,
+        domain: Domain,
+        X: Matrix,
+        *,
+        gamma: float = 0.0,
+        radius: float | None = None,
+        shape: Shape = "box",
+    ) -> None:
+        self._score = score
+        self._domain = domain
+        self._X = X
+        self._gamma, self._radius, self._shape = gamma, radius, shape
+        self.n_rows, self.n_players = len(X), domain.n_players
+        self.n_evaluations = start_count(self.n_rows)
+        self.converged = np.ones(self.n_rows, dtype=np.bool_)
+        none = np.zeros((self.n_rows, domain.n_columns), dtype=np.bool_)
+        self.reference = self._minimise(slice(None), none, repeats=1)
+
+    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+        z = check_coalitions(coalitions, self.n_players)
+        keep = self._domain.expand(z)  # m x d
+        values = np.empty((self.n_rows, len(z)))
+        for rows, some in tiles(self.n_rows, len(z), self._domain.n_columns):
+            height, width = rows.stop - rows.start, some.stop - some.start
+            points = self._minimise(rows, np.tile(keep[some], (height, 1)), repeats=width)
+            values[rows, some] = evaluate(self._score, points).reshape(height, width)
+            self.n_evaluations[rows] += width
+        return values
+
+    def _minimise(self, rows: slice, keep: BoolMatrix, repeats: int) -> Matrix:
+        X = np.repeat(self._X[rows], repeats, axis=0)
+        minimum = minimise(
+            self._score,
+            X,
+            keep,
+            self._domain,
+            gamma=self._gamma,
+            radius=self._radius,
+            shape=self._shape,
+        )
+        assert self.converged is not None
+        self.n_evaluations[rows] += minimum.n_evaluations.reshape(-1, repeats).sum(axis=1)
+        self.converged[rows] &= np.all(minimum.converged.reshape(-1, repeats), axis=1)
+        return minimum.point

@@ -1,0 +1,34 @@
+"""v̂: absent features go to a local minimum, held near x by a penalty (equation 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from whyflag.arrays import Matrix, check_rows
+from whyflag.domain import Domain
+from whyflag.games.base import CharacteristicFunction, Game
+from whyflag.games.coalition_minimum import CoalitionMinimum
+from whyflag.score import Score
+
+
+@final
+@dataclass(frozen=True)
+class LocalMinimum(CharacteristicFunction):
+    """v̂(S; x) = e(x̂*(S)), where x̂*(S) minimises e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S.
+
+    One minimisation for each coalition: 2^p of them for an exact Shapley value.
+
+    Args:
+        score: The anomaly score e.
+        domain: Scales, bounds and players.
+        gamma: Weight of the distance, γ. The paper uses 0.01.
+    """
+
+    score: Score
+    domain: Domain
+    gamma: float = 0.01
+
+    def bind(self, X: Matrix) -> Game:
+        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
+        return CoalitionMinimum(self.score, self.domain, rows, gamma=self.gamma)

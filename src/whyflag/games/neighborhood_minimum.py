@@ -1,0 +1,39 @@
+"""v: absent features go to the lowest score in a compact neighbourhood of x (equation 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from whyflag.arrays import Matrix, check_rows
+from whyflag.domain import Domain
+from whyflag.games.base import CharacteristicFunction, Game
+from whyflag.games.coalition_minimum import CoalitionMinimum
+from whyflag.minimise import Shape
+from whyflag.score import Score
+
+
+@final
+@dataclass(frozen=True)
+class NeighborhoodMinimum(CharacteristicFunction):
+    """v(S; x) = e(x*(S)), where x*(S) minimises e(y) over y ∈ M_x, y_S = x_S.
+
+    M_x holds the points of the domain within a radius of x, in units of the columns' scales: a
+    box (each column within the radius) or a ball (the Euclidean norm of all columns). The minimum
+    is the one that descent from x finds; a score with several may have a lower one.
+
+    Args:
+        score: The anomaly score e.
+        domain: Scales, bounds and players.
+        radius: Size of M_x in units of the scale.
+        shape: "box" or "ball".
+    """
+
+    score: Score
+    domain: Domain
+    radius: float = 1.0
+    shape: Shape = "box"
+
+    def bind(self, X: Matrix) -> Game:
+        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
+        return CoalitionMinimum(self.score, self.domain, rows, radius=self.radius, shape=self.shape)

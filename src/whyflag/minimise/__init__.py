@@ -1,0 +1,104 @@
+"""Many small masked minimisations solved as one batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, Matrix
+from whyflag.domain import Domain
+from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.pattern_search import pattern_search
+from whyflag.minimise.problem import Minimum, Moves, Problems, Shape
+from whyflag.minimise.quasi_newton import MEMORY, quasi_newton
+from whyflag.score import CurvedScore, DifferentiableScore, Score
+
+__all__ = ["Minimum", "Shape", "minimise"]
+
+MAX_GRADIENTS = 2000  # evaluations of a problem with a gradient
+MAX_DIFFERENCES = 100  # of a problem whose gradient is made of differences
+MAX_ROUNDS = 100  # over all columns of a problem without a gradient
+CHUNK = 2**22  # numbers that a chunk of problems may keep, 32 MB
+
+
+def minimise(
+    score: Score,
+    X: Matrix,
+    keep: BoolMatrix,
+    domain: Domain,
+    *,
+    gamma: float = 0.0,
+    radius: float | None = None,
+    shape: Shape = "box",
+) -> Minimum:
+    """Minimise the score around each row, some of its columns held (equations 2 and 3).
+
+    min_y e(y) + γ/|Sᶜ| Σ_{i∉S} ((y_i − x_i) / scale_i)²,  y_S = x_S,  y in the domain
+
+    A local minimum, found from x. With a gradient: projected L-BFGS, preconditioned by the
+    score's curvature where it is known. Without: a search that needs no slope, and so works on
+    piecewise constant scores.
+
+    The loss never exceeds that of x, and y_S is x_S to the bit. A row outside the bounds is
+    brought inside, unless nothing there has a lower loss than the row has where it is.
+
+    Args:
+        score: The anomaly score e.
+        X: One row for each problem, (b, d).
+        keep: The columns S that each problem keeps, bool (b, d).
+        domain: Bounds, scales, and columns that may not move.
+        gamma: Weight of the distance, γ.
+        radius: Largest move in units of the scale; None for no limit.
+        shape: Whether the radius bounds each column's move ("box") or their Euclidean norm
+            ("ball").
+    """
+    if not gamma >= 0:
+        raise ValueError(f"`gamma` must be at least 0, got {gamma}.")
+    if radius is not None and not radius > 0:
+        raise ValueError(f"`radius` must be positive, got {radius}.")
+    if shape not in ("box", "ball"):
+        raise ValueError(f'`shape` must be "box" or "ball", got {shape!r}.')
+    b, d = X.shape
+    kept_numbers = d * (d if isinstance(score, CurvedScore) else 2 * MEMORY)
+    size = max(1, CHUNK // kept_numbers)
+    parts = []
+    for begin in range(0, b, size):
+        chunk = slice(begin, begin + size)
+        problems = Problems(
+            score, X[chunk], keep[chunk], domain, gamma=gamma, radius=radius, shape=shape
+        )
+        parts.append(_solve(problems))
+    return Minimum(
+        point=np.concatenate([part.point for part in parts]),
+        loss=np.concatenate([part.loss for part in parts]),
+        converged=np.concatenate([part.converged for part in parts]),
+        n_evaluations=np.concatenate([part.n_evaluations for part in parts]),
+    )
+
+
+def _search(problems: Problems) -> Moves:
+    # Many a score without a gradient is smooth all the same: go down its slope first. On a
+    # staircase there is none, and this ends at once.
+    sloped = FiniteDifference(problems.score, problems.domain)
+    down = quasi_newton(problems.with_score(sloped), MAX_DIFFERENCES)
+    down.n_evaluations[:] *= sloped.n_calls
+    return pattern_search(problems, down, MAX_ROUNDS)
+
+
+def _solve(problems: Problems) -> Minimum:
+    if isinstance(problems.score, DifferentiableScore):
+        moves = quasi_newton(problems, MAX_GRADIENTS)
+    else:
+        moves = _search(problems)
+    point = problems.points(moves.u, np.arange(len(problems)))
+    outside = (problems.start != 0).any(axis=1)
+    if not outside.any():
+        return Minimum(point, moves.loss, moves.converged, moves.n_evaluations)
+    stay = np.full(len(problems), np.inf)
+    stay[outside] = problems.score(problems.X[outside])
+    better = stay < moves.loss
+    return Minimum(
+        point=np.where(better[:, None], problems.X, point),
+        loss=np.where(better, stay, moves.loss),
+        converged=moves.converged,
+        n_evaluations=moves.n_evaluations + outside,
+    )

@@ -1,0 +1,59 @@
+"""A gradient for a score that has none to offer."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import Matrix, Vector
+from whyflag.domain import Domain
+from whyflag.score import DifferentiableScore, Score
+
+STEP = 1e-6  # of a column's scale: short, so as not to straddle the steps of a staircase
+STEP_SINGLE = 1e-3  # for scores computed in single precision, whose rounding would drown that
+CHUNK = 2**20  # numbers in one call of the score
+
+
+@final
+class FiniteDifference(DifferentiableScore):
+    """Central differences of any score; zero where the score is piecewise constant.
+
+    Binary columns have no slope: a value between 0 and 1 would mean nothing to the score.
+    """
+
+    def __init__(self, score: Score, domain: Domain) -> None:
+        self.n_features = score.n_features
+        self.score = score
+        self._scale = domain.scale
+        self._columns = np.flatnonzero(~(domain.binary | domain.fixed))
+        self.n_calls = 1 + 2 * len(self._columns)  # of the score, for each gradient
+
+    def __call__(self, X: Matrix) -> Vector:
+        return self.score(X)
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        value = self.score(X)
+        single = bool(np.all(value == value.astype(np.float32)))
+        step = (STEP_SINGLE if single else STEP) * self._scale  # d
+        gradient = np.zeros_like(X)
+        size = max(1, CHUNK // max(1, 2 * len(self._columns) * X.shape[1]))
+        for begin in range(0, len(X), size):
+            rows = slice(begin, begin + size)
+            gradient[rows, self._columns] = self._differences(X[rows], step)
+        return value, gradient
+
+    def _differences(self, X: Matrix, step: Vector) -> Matrix:
+        n, d = X.shape
+        k = len(self._columns)
+        if k == 0:
+            return np.zeros((n, 0))
+        points = np.broadcast_to(X[:, None, None, :], (n, 2, k, d)).copy()
+        each = np.arange(k)
+        points[:, 0, each, self._columns] += step[self._columns]
+        points[:, 1, each, self._columns] -= step[self._columns]
+        ahead, behind = np.moveaxis(self.score(points.reshape(-1, d)).reshape(n, 2, k), 1, 0)
+        # Divide by the step that was made, which rounding may have changed.
+        made = points[:, 0, each, self._columns] - points[:, 1, each, self._columns]  # n x k
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ where the score has no answer
+            return np.asarray((ahead - behind) / made)

@@ -1,0 +1,69 @@
+"""Inverse curvature of each problem: where a Newton step would go."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor
+from whyflag.minimise.problem import Problems
+
+FEW = 4  # kept columns up to which sweeping them out beats inverting anew
+
+
+@final
+class Metric:
+    """(C_FF)⁻¹ for each problem, C the curvature that rules at its point, F its free columns.
+
+    A problem is told of a new curvature when it enters another component's region.
+    """
+
+    def __init__(self, curvatures: Tensor, problems: Problems, regime: IntVector) -> None:
+        # The penalty's own curvature differs between problems by a hair: one average serves.
+        ridge = 2 * float(problems.penalty.mean())
+        values, vectors = np.linalg.eigh(curvatures)  # K x d, K x d x d
+        values = np.maximum(values + ridge, 1e-14 * values.max(axis=1, keepdims=True))
+        self._curvatures = np.einsum("kij,kj,klj->kil", vectors, values, vectors)
+        self._inverses = np.einsum("kij,kj,klj->kil", vectors, 1 / values, vectors)
+        self._free: BoolMatrix = problems.free
+        self.regime = regime.copy()  # b
+        self._inverse = self._invert(regime, self._free)  # b x d x d
+
+    def keep(self, chosen: BoolVector) -> None:
+        """Let the other problems go."""
+        self._free, self.regime = self._free[chosen], self.regime[chosen]
+        self._inverse = self._inverse[chosen]
+
+    def update(self, regime: IntVector) -> BoolVector:
+        """Take up the curvatures that rule now; tell which problems got another one."""
+        changed = regime != self.regime
+        if changed.any():
+            self._inverse[changed] = self._invert(regime[changed], self._free[changed])
+            self.regime = regime.copy()
+        return changed
+
+    def apply(self, vector: Matrix) -> Matrix:
+        """Inverse curvature times a vector for each problem."""
+        return np.einsum("bij,bj->bi", self._inverse, vector)
+
+    def _invert(self, regime: IntVector, free: BoolMatrix) -> Tensor:
+        kept = ~free
+        if kept.sum(axis=1).max() > FEW:
+            # Kept columns become an identity block, and are cut out of the inverse.
+            both = free[:, :, None] & free[:, None, :]
+            padded = np.where(both, self._curvatures[regime], np.eye(free.shape[1]))
+            return np.where(both, np.linalg.inv(padded), 0.0)
+        inverse = self._inverses[regime]  # b x d x d
+        kept = kept.copy()
+        while kept.any():
+            # Conditioning on one column: the Schur complement of its diagonal entry.
+            rows = np.flatnonzero(kept.any(axis=1))
+            column = kept[rows].argmax(axis=1)
+            pivot = inverse[rows, :, column]  # r x d
+            diagonal = pivot[np.arange(len(rows)), column]
+            inverse[rows] -= pivot[:, :, None] * (pivot / diagonal[:, None])[:, None, :]
+            inverse[rows, column, :] = 0.0
+            inverse[rows, :, column] = 0.0
+            kept[rows, column] = False
+        return inverse

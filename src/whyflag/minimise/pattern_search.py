@@ -1,0 +1,103 @@
+"""Minimisation without gradients: a search along the columns, for any score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.minimise.problem import Moves, Problems
+
+FIRST_STEP = 1.0  # of a column's scale
+LAST_STEP = 0.01
+SHORTEN = 0.25
+GAIN = 1e-9  # of the loss: less is not worth a round
+CHUNK = 2**20  # numbers in one call of the score
+
+
+def pattern_search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
+    """Improve every problem from where it stands, never going up.
+
+    A round tries every column by itself: a step either way, a jump to the column's typical value
+    or half-way there, and the way back to x; a binary column is flipped. Then it tries the best
+    of these moves together, and the direction of the last round once more, and takes the lowest
+    loss of all. When nothing is lower, the steps are shortened, down to 1 % of the scale.
+    """
+    u, loss = begin.u.copy(), begin.loss.copy()
+    ended = Moves(u, loss, np.zeros(len(problems), np.bool_), begin.n_evaluations.copy())
+    target = (problems.domain.center - problems.X) / problems.domain.scale  # b x d, NaN: none
+    step = np.full(len(problems), FIRST_STEP)
+    last_move = np.zeros_like(u)
+    which = np.arange(len(problems))
+    for _ in range(max_rounds):
+        which = which[~ended.converged[which]]
+        if len(which) == 0:
+            break
+        values, value_losses, n_tried = _try_columns(
+            problems, which, u[which], step[which], target[which]
+        )
+        best_u, best_loss, n_more = _try_together(
+            problems, which, u[which], values, value_losses, last_move[which]
+        )
+        ended.n_evaluations[which] += n_tried + n_more
+        better = best_loss < loss[which] - GAIN * np.maximum(np.abs(loss[which]), 1.0)
+        last_move[which] = np.where(better[:, None], best_u - u[which], 0.0)
+        u[which] = np.where(better[:, None], best_u, u[which])
+        loss[which] = np.where(better, best_loss, loss[which])
+        step[which] *= np.where(better, 1.0, SHORTEN)
+        ended.converged[which] = step[which] < LAST_STEP
+    return ended
+
+
+def _try_columns(
+    problems: Problems, which: IntVector, u: Matrix, step: Vector, target: Matrix
+) -> tuple[Matrix, Matrix, IntVector]:
+    """Best value of each column by itself, its loss, and how many were tried: b x d, b x d, b."""
+    lower, upper = problems.lower[which], problems.upper[which]
+    by = step[:, None]
+    candidates = np.stack([u + by, u - by, target, (u + target) / 2, np.zeros_like(u)])
+    candidates = np.clip(candidates, lower, upper)  # 5 x b x d
+    flip = np.where(np.abs(u - lower) < np.abs(u - upper), upper, lower)
+    candidates[0] = np.where(problems.domain.binary, flip, candidates[0])
+    candidates[1:, :, problems.domain.binary] = np.nan
+    worth = problems.free[which] & np.isfinite(candidates) & (candidates != u)
+    kind, row, column = np.nonzero(worth)
+    losses = np.full(candidates.shape, np.inf)
+    size = max(1, CHUNK // u.shape[1])
+    for begin in range(0, len(row), size):
+        k, i, j = (index[begin : begin + size] for index in (kind, row, column))
+        points = u[i]
+        points[np.arange(len(i)), j] = candidates[k, i, j]
+        points = problems.project(points, which[i])
+        losses[k, i, j] = problems.loss(points, which[i])
+    best = losses.argmin(axis=0)[None]  # 1 x b x d
+    values = np.take_along_axis(candidates, best, axis=0)[0]
+    return values, np.take_along_axis(losses, best, axis=0)[0], worth.sum(axis=(0, 2))
+
+
+def _try_together(
+    problems: Problems,
+    which: IntVector,
+    u: Matrix,
+    values: Matrix,
+    value_losses: Matrix,
+    last_move: Matrix,
+) -> tuple[Matrix, Vector, int]:
+    """Lowest of: the best column, the best 2, 4, 8 … columns together, the last move again."""
+    order = value_losses.argsort(axis=1, kind="stable")
+    rank = order.argsort(axis=1, kind="stable")  # b x d: 0 is the best column
+    now = problems.loss(u, which)
+    gainful = value_losses < now[:, None]
+    trials = [np.where((rank < 1) & gainful, values, u)]
+    together = 2
+    while together < 2 * u.shape[1]:
+        trials.append(np.where((rank < together) & gainful, values, u))
+        together *= 2
+    trials += [trials[0] + last_move, u + 2 * last_move]
+    best_u, best_loss = u, np.full(len(u), np.inf)
+    for trial in trials:
+        trial = problems.project(np.where(problems.free[which], trial, 0.0), which)
+        trial_loss = problems.loss(trial, which)
+        lower = trial_loss < best_loss
+        best_u = np.where(lower[:, None], trial, best_u)
+        best_loss = np.where(lower, trial_loss, best_loss)
+    return best_u, best_loss, len(trials) + 1

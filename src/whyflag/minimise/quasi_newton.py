@@ -1,0 +1,191 @@
+"""Minimisation with gradients: projected L-BFGS, every problem at its own pace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.minimise.metric import Metric
+from whyflag.minimise.problem import Boundary, Moves, Problems
+
+MEMORY = 10  # pairs that are kept of each problem's past
+SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
+FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem has arrived
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+PATIENCE = 4  # trials without gain, and none in sight, after which a problem has arrived too
+FORGET = 8  # trials without gain after which a problem starts afresh
+TINY = float(np.finfo(np.float64).tiny)
+
+
+def quasi_newton(problems: Problems, max_evaluations: int) -> Moves:
+    """Minimise every problem from its start, never going up.
+
+    One evaluation of the batch is one trial of every problem in it: a problem whose trial is not
+    low enough shortens its step while the others go on, and one that has arrived leaves.
+    """
+    ended = Moves.at_start(problems)
+    state = _State.at_start(problems)
+    for n_evaluations in range(1, max_evaluations + 1):
+        done = state.arrived | ~np.isfinite(state.loss)
+        if n_evaluations == max_evaluations:
+            done[:] = True
+        if done.any():
+            ended.record(state.which[done], state.u[done], state.loss[done], state.arrived[done])
+            ended.n_evaluations[state.which[done]] = n_evaluations
+            if done.all():
+                break
+            state.keep(~done)
+        _advance(problems, state)
+    return ended
+
+
+@dataclass
+class _State:
+    """The problems still under way."""
+
+    which: IntVector  # b
+    u: Matrix  # b x d
+    loss: Vector  # b
+    gradient: Matrix  # b x d
+    slope: Matrix  # b x d: the gradient along which the problem can move
+    direction: Matrix  # b x d
+    step: Vector  # b
+    idle: IntVector  # b: trials since the loss last fell
+    arrived: BoolVector  # b
+    past_moves: Tensor  # b x MEMORY x d, newest first
+    past_turns: Tensor  # b x MEMORY x d: how the slope turned with each move
+    metric: Metric | None
+
+    @classmethod
+    def at_start(cls, problems: Problems) -> _State:
+        b, d = problems.start.shape
+        which = np.arange(b)
+        u = problems.start.copy()
+        loss, gradient, regime = problems.loss_and_grad(u, which)
+        boundary = problems.boundary(u, gradient, which)
+        slope = boundary.along(gradient)
+        curvatures = problems.curvatures()
+        state = cls(
+            which=which,
+            u=u,
+            loss=loss,
+            gradient=gradient,
+            slope=slope,
+            direction=-slope,
+            step=np.zeros(b),
+            idle=np.zeros(b, dtype=np.int64),
+            arrived=np.isfinite(loss) & _is_flat(slope),
+            past_moves=np.zeros((b, MEMORY, d)),
+            past_turns=np.zeros((b, MEMORY, d)),
+            metric=None if curvatures is None else Metric(curvatures, problems, regime),
+        )
+        _turn(state, boundary, np.ones(b, dtype=np.bool_))
+        return state
+
+    def keep(self, chosen: BoolVector) -> None:
+        """Let the other problems go."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                setattr(self, field.name, value[chosen])
+        if self.metric is not None:
+            self.metric.keep(chosen)
+
+
+def _advance(problems: Problems, state: _State) -> None:
+    """Try one step in every problem; take it where the loss falls enough."""
+    trial = problems.project(state.u + state.step[:, None] * state.direction, state.which)
+    loss, gradient, regime = problems.loss_and_grad(trial, state.which)
+    moved = trial - state.u
+    promise = _dot(state.gradient, moved)
+    taken = (promise < 0) & (loss <= state.loss + SUFFICIENT_DECREASE * promise)
+    resolution = ROUNDING * np.maximum(np.abs(state.loss), 1.0)
+    state.idle = np.where(taken & (state.loss - loss > resolution), 0, state.idle + 1)
+    # The parabola through what is known of a step that was too long tells how much too long.
+    bend = np.maximum(loss - state.loss - promise, np.abs(promise) + TINY)
+    shorter = np.maximum(-0.5 * promise / bend, 0.1)
+
+    state.u = np.where(taken[:, None], trial, state.u)
+    state.loss = np.where(taken, loss, state.loss)
+    state.gradient = np.where(taken[:, None], gradient, state.gradient)
+    boundary = problems.boundary(state.u, state.gradient, state.which)
+    slope = boundary.along(state.gradient)
+    _remember(state, taken, moved, slope - state.slope)
+    state.slope = slope
+
+    # A past that promises what does not come true is forgotten, as is that of another region.
+    misled = ~taken & (state.idle % FORGET == 0)
+    state.past_moves[misled] = 0.0
+    if state.metric is not None:
+        entered = state.metric.update(np.where(taken, regime, state.metric.regime))
+        state.past_moves[entered] = 0.0
+    state.step = shorter * state.step
+    _turn(state, boundary, taken | misled)
+    hopeless = (state.idle >= PATIENCE) & (-promise <= resolution)
+    state.arrived = _is_flat(slope) | hopeless
+
+
+def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> None:
+    """Keep the moves that showed positive curvature."""
+    shown = taken & (_dot(moved, turned) > 1e-12 * _dot(turned, turned))
+    for past, newest in ((state.past_moves, moved), (state.past_turns, turned)):
+        past[shown, 1:] = past[shown, :-1]
+        past[shown, 0] = newest[shown]
+
+
+def _turn(state: _State, boundary: Boundary, turning: BoolVector) -> None:
+    """Give the problems that turn a new direction, and the step to try along it."""
+    if not turning.any():
+        return
+    direction, informed = _descent(state, boundary)
+    # Rounding can spoil a nearly singular metric: then straight down.
+    uphill = _dot(direction, state.slope) >= 0
+    direction = np.where(uphill[:, None], -state.slope, direction)
+    # With nothing known of the curvature, a step of one scale.
+    unit = 1 / np.maximum(np.linalg.norm(direction, axis=1), TINY)
+    step = np.where(informed & ~uphill, 1.0, unit)
+    state.direction = np.where(turning[:, None], direction, state.direction)
+    state.step = np.where(turning, step, state.step)
+
+
+def _descent(state: _State, boundary: Boundary) -> tuple[Matrix, BoolVector]:
+    """−H·slope by the two loops of L-BFGS, within the directions that are left.
+
+    Also tells for which problems anything is known of the curvature.
+    """
+    q = state.slope.copy()
+    pairs = []
+    for i in range(MEMORY):
+        move = boundary.along(state.past_moves[:, i])
+        turned = boundary.along(state.past_turns[:, i])
+        curvature = _dot(move, turned)
+        known = curvature > 0
+        if not known.any():
+            break
+        weight = np.where(known, 1 / np.where(known, curvature, 1.0), 0.0)
+        alpha = weight * _dot(move, q)
+        q -= alpha[:, None] * turned
+        pairs.append((move, turned, weight, alpha))
+    informed = np.zeros(len(q), dtype=np.bool_)
+    if state.metric is not None:
+        q = state.metric.apply(q)
+        informed[:] = True
+    elif pairs:
+        _, turned, weight, _ = pairs[0]
+        informed = weight > 0
+        size = np.where(informed, _dot(turned, turned) * weight, 1.0)
+        q = q / np.maximum(size, TINY)[:, None]
+    for move, turned, weight, alpha in reversed(pairs):
+        beta = weight * _dot(turned, q)
+        q += (alpha - beta)[:, None] * move
+    return -boundary.along(q), informed
+
+
+def _dot(one: Matrix, other: Matrix) -> Vector:
+    return np.einsum("bd,bd->b", one, other)
+
+
+def _is_flat(slope: Matrix) -> BoolVector:
+    return np.abs(slope).max(axis=1) <= FLAT

@@ -1,0 +1,43 @@
+"""How 2^p terms are summed: solvers that turn a game into Shapley values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol, final
+
+from whyflag.arrays import BoolMatrix, Matrix, Vector
+
+
+class Playable(Protocol):
+    """What a solver needs to know of a game: a value for each coalition, for many rows at once."""
+
+    n_rows: int
+    n_players: int
+
+    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+        """Value of each coalition in each row's game: bool (m, p) -> (n, m)."""
+
+
+@final
+@dataclass(frozen=True)
+class ShapleyValues:
+    """Shapley values of many games; each row of `values` sums to full − empty."""
+
+    values: Matrix  # n x p
+    empty: Vector  # n: v(∅)
+    full: Vector  # n: v(D)
+    n_coalitions: int
+
+
+class ShapleySolver(ABC):
+    """A way to compute or estimate Shapley values."""
+
+    @abstractmethod
+    def solve(self, game: Playable) -> ShapleyValues:
+        """Divide the gain of each row's game among its players."""
+
+
+def close_gap(values: Matrix, gain: Vector) -> Matrix:
+    """Spread what rounding left between the values' sum and the gain, so that it is none."""
+    return values + ((gain - values.sum(axis=1)) / values.shape[1])[:, None]

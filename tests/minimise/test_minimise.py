@@ -1,0 +1,311 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds
+from scipy.optimize import minimize as scipy_minimize
+
+import whyflag.minimise as module
+from helpers import adam, random_coalitions, random_covariance, random_mixture
+from whyflag import Domain, as_score
+from whyflag.detectors.mixture import MixtureEnergy
+from whyflag.minimise import minimise
+from whyflag.minimise.problem import Problems
+from whyflag.minimise.quasi_newton import quasi_newton
+from whyflag.score import DifferentiableScore
+
+
+def with_gradient(energy):
+    """The same score, with its gradient but without its curvature."""
+    return as_score(
+        lambda X: energy(X), lambda X: energy.value_and_grad(X)[1], n_features=energy.n_features
+    )
+
+
+def without_gradient(energy):
+    return as_score(lambda X: energy(X), n_features=energy.n_features)
+
+
+KINDS = {"curved": lambda energy: energy, "gradient": with_gradient, "search": without_gradient}
+
+
+def gaussian(d, condition=20.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return MixtureEnergy(
+        np.ones(1), rng.normal(size=(1, d)), random_covariance(d, condition, rng)[None]
+    )
+
+
+def gaussian_minimum(energy, x, keep, penalty):
+    """Closed form: (P_FF + 2 penalty) y_F = P_FF μ_F + P_FS (μ_S − x_S) + 2 penalty x_F."""
+    precision, mean = np.linalg.inv(energy.covariances[0]), energy.means[0]
+    free = ~keep
+    y = x.copy()
+    lhs = precision[np.ix_(free, free)] + 2 * penalty * np.eye(free.sum())
+    rhs = (
+        precision[np.ix_(free, free)] @ mean[free]
+        + precision[np.ix_(free, keep)] @ (mean - x)[keep]
+        + 2 * penalty * x[free]
+    )
+    y[free] = np.linalg.solve(lhs, rhs)
+    return y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("gamma", [0.0, 0.5])
+def test_one_gaussian_has_its_closed_form(kind, gamma):
+    energy = gaussian(5)
+    X = np.random.default_rng(1).normal(size=(20, 5)) * 3
+    keep = random_coalitions(20, 5, seed=2)
+    found = minimise(KINDS[kind](energy), X, keep, Domain(5), gamma=gamma)
+    assert found.converged.all()
+    for x, kept, point in zip(X, keep, found.point, strict=True):
+        expected = gaussian_minimum(energy, x, kept, gamma / max(1, (~kept).sum()))
+        np.testing.assert_allclose(point, expected, atol=1e-4 if kind == "search" else 1e-6)
+        np.testing.assert_allclose(energy(point[None]), energy(expected[None]), atol=1e-6)
+
+
+def test_scale_is_the_unit_of_distance():
+    energy = gaussian(3)
+    scale = np.array([0.01, 1.0, 50.0])
+    stretched = MixtureEnergy(np.ones(1), energy.means, energy.covariances, np.zeros(3), scale)
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    keep = random_coalitions(6, 3, seed=1)
+    plain = minimise(energy, X, keep, Domain(3), gamma=0.3)
+    other = minimise(stretched, X * scale, keep, Domain(3, scale=scale), gamma=0.3)
+    np.testing.assert_allclose(other.point / scale, plain.point, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 6),
+    k=st.integers(1, 3),
+    gamma=st.sampled_from([0.0, 0.01, 1.0]),
+    bounded=st.booleans(),
+    radius=st.sampled_from([None, 0.5]),
+    shape=st.sampled_from(["box", "ball"]),
+)
+def test_what_every_minimum_keeps(kind, seed, d, k, gamma, bounded, radius, shape):
+    rng = np.random.default_rng(seed)
+    energy = random_mixture(d, k, 100.0, seed)
+    X = rng.normal(size=(4, d)) * 2
+    keep = rng.random((4, d)) < 0.4
+    domain = Domain(
+        d,
+        scale=rng.uniform(0.5, 2, size=d),
+        lower=-2.5 if bounded else -np.inf,
+        upper=2.0 if bounded else np.inf,
+        fixed=rng.random(d) < 0.2,
+        center=np.zeros(d),
+    )
+    found = minimise(KINDS[kind](energy), X, keep, domain, gamma=gamma, radius=radius, shape=shape)
+    still = keep | domain.fixed
+    assert (found.point[still] == X[still]).all()
+    assert np.isfinite(found.point).all()
+    assert (found.loss <= energy(X)).all()
+    penalty = gamma / np.maximum((~still).sum(axis=1), 1)
+    distance = (((found.point - X) / domain.scale) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found.loss, energy(found.point) + penalty * distance, rtol=1e-9)
+    moved = found.point != X
+    assert (found.point >= domain.lower)[moved].all()
+    assert (found.point <= domain.upper)[moved].all()
+    if radius is not None:
+        move = (found.point - np.where(still, X, domain.clip(X))) / domain.scale
+        norm = np.linalg.norm(move, ord=2 if shape == "ball" else np.inf, axis=1)
+        stayed = ~moved.any(axis=1)
+        assert (stayed | (norm <= radius * (1 + 1e-9))).all()
+
+
+@pytest.mark.parametrize("kind", ["curved", "gradient"])
+@pytest.mark.parametrize("shape", ["box", "ball"])
+def test_neighbourhoods_end_where_scipys_constrained_solvers_end(kind, shape):
+    energy = gaussian(4)
+    score = KINDS[kind](energy)
+    X = np.random.default_rng(5).normal(size=(8, 4)) * 3
+    keep = random_coalitions(8, 4, seed=0)
+    domain = Domain(4, lower=-4.0, upper=4.0)
+    X = domain.clip(X)
+    found = minimise(score, X, keep, domain, radius=0.8, shape=shape)
+    assert found.converged.all()
+    for x, kept, loss in zip(X, keep, found.loss, strict=True):
+        half = np.where(kept, 0.0, 0.8)
+        within = {"type": "ineq", "fun": lambda y, x=x: 0.64 - ((y - x) ** 2).sum()}
+        expected = scipy_minimize(
+            lambda y: energy(y[None])[0],
+            x,
+            jac=lambda y: energy.value_and_grad(y[None])[1][0],
+            method="SLSQP",
+            bounds=Bounds(np.maximum(x - half, -4.0), np.minimum(x + half, 4.0)),
+            constraints=[within] if shape == "ball" else [],
+            options={"ftol": 1e-13, "maxiter": 1000},
+        )
+        assert expected.success
+        assert loss == pytest.approx(expected.fun, abs=1e-6)
+
+
+def test_a_linear_score_goes_to_the_edge_of_the_ball():
+    slope = np.array([3.0, 4.0])
+    score = as_score(lambda X: X @ slope, lambda X: np.tile(slope, (len(X), 1)))
+    keep = np.zeros((1, 2), bool)
+    found = minimise(score, np.ones((1, 2)), keep, Domain(2), radius=2.0, shape="ball")
+    np.testing.assert_allclose(found.point, [[1 - 1.2, 1 - 1.6]])
+
+
+def test_a_row_outside_the_bounds_is_brought_inside():
+    energy = gaussian(2)
+    domain = Domain(2, lower=-1.0, upper=1.0)
+    X = np.array([[9.0, 0.0]])
+    point = minimise(energy, X, np.zeros((1, 2), bool), domain).point
+    assert (np.abs(point) <= 1).all()
+    kept = minimise(energy, X, np.array([[True, False]]), domain).point
+    assert kept[0, 0] == 9.0
+
+
+def test_a_row_outside_the_bounds_stays_where_inside_is_worse():
+    score = as_score(lambda X: -X.sum(axis=1), lambda X: -np.ones_like(X))
+    X = np.array([[5.0, 0.0]])
+    found = minimise(score, X, np.array([[False, True]]), Domain(2, upper=1.0))
+    assert found.point.tolist() == X.tolist()
+    assert found.loss.tolist() == [-5.0]
+
+
+def test_where_the_score_has_no_answer_no_one_goes():
+    def gradient(X):
+        return np.where(X > 0, 1 / np.where(X > 0, X, 1.0), np.nan)
+
+    def score(X):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.log(X).sum(axis=1)
+
+    X = np.array([[3.0, 2.0]])
+    for candidate in (as_score(score, gradient), as_score(score)):
+        found = minimise(candidate, X, np.zeros((1, 2), bool), Domain(2), gamma=1.0)
+        assert np.isfinite(found.point).all()
+        assert found.loss[0] <= score(X)[0]
+
+
+def test_a_problem_with_nothing_free_is_solved():
+    energy = gaussian(3)
+    found = minimise(energy, np.ones((1, 3)), np.ones((1, 3), bool), Domain(3), gamma=1.0)
+    assert found.converged.all()
+    assert found.point.tolist() == [[1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_running_out_of_evaluations_shows(kind, monkeypatch):
+    monkeypatch.setattr(module, "MAX_GRADIENTS", 2)
+    monkeypatch.setattr(module, "MAX_DIFFERENCES", 2)
+    monkeypatch.setattr(module, "MAX_ROUNDS", 2)
+    energy = random_mixture(6, 3, 100.0, seed=0)
+    X = np.random.default_rng(0).normal(size=(10, 6)) * 3
+    found = minimise(KINDS[kind](energy), X, np.zeros((10, 6), bool), Domain(6), gamma=0.01)
+    assert not found.converged.all()
+    assert (found.loss <= energy(X)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_neither_company_nor_chunks_change_a_minimum(kind, monkeypatch):
+    energy = random_mixture(4, 3, 100.0, seed=3)
+    score = KINDS[kind](energy)
+    X = np.random.default_rng(0).normal(size=(15, 4)) * 2
+    keep = random_coalitions(15, 4, seed=1)
+    together = minimise(score, X, keep, Domain(4), gamma=0.01)
+    monkeypatch.setattr(module, "CHUNK", 1)
+    apart = minimise(score, X, keep, Domain(4), gamma=0.01)
+    np.testing.assert_allclose(apart.point, together.point, atol=1e-6)
+    alone = minimise(score, X[7:8], keep[7:8], Domain(4), gamma=0.01)
+    np.testing.assert_allclose(alone.point[0], together.point[7], atol=1e-6)
+
+
+ADAM_CASES = [
+    # d, components, condition of the covariances
+    (6, 2, 10.0),
+    (6, 4, 10.0),
+    (6, 4, 1e6),
+    (20, 3, 100.0),
+    (60, 2, 10.0),
+    (60, 3, 1e3),
+    (60, 4, 1e8),
+]
+
+
+@pytest.mark.parametrize("curved", [True, False], ids=["curved", "gradient"])
+def test_ends_no_higher_than_2000_steps_of_adam(curved):
+    same_basin = no_higher = adam_deeper = total = 0
+    for d, k, condition in ADAM_CASES:
+        energy = random_mixture(d, k, condition, seed=d + k)
+        score = energy if curved else with_gradient(energy)
+        assert isinstance(score, DifferentiableScore)
+        X = np.random.default_rng(0).normal(size=(40, d)) * 1.5
+        keep = random_coalitions(40, d, seed=0)
+        keep[:20] = False
+        problems = Problems(score, X, keep, Domain(d), gamma=0.01)
+        ours = quasi_newton(problems, 2000)
+        moves, losses = adam(problems)
+        # Adam's basin is the one that descent from its last point ends in.
+        onward = Problems(energy, X, keep, Domain(d), gamma=0.01)
+        onward.start = moves
+        bottom = quasi_newton(onward, 2000).loss
+        own = Problems(energy, X, keep, Domain(d), gamma=0.01)
+        own.start = ours.u
+        own_bottom = quasi_newton(own, 2000).loss
+        tolerance = 1e-6 * np.maximum(1.0, np.abs(own_bottom))
+        same = np.abs(bottom - own_bottom) <= tolerance
+        same_basin += same.sum()
+        rounding = 1e-12 * np.maximum(1.0, np.abs(losses))
+        no_higher += (ours.loss <= losses + rounding)[same].sum()
+        adam_deeper += (bottom < own_bottom - tolerance).sum()
+        total += len(X)
+    assert same_basin >= 0.8 * total
+    assert no_higher >= 0.99 * same_basin
+    assert adam_deeper <= 0.10 * total
+
+
+def test_a_staircase_is_searched():
+    """Piecewise constant, and flat around every row: no slope to follow."""
+    score = as_score(lambda X: np.floor(np.abs(X) / 2).sum(axis=1))
+    X = np.array([[9.0, 0.3], [0.5, -30.0], [4.5, 5.5]])
+    domain = Domain(2, center=np.zeros(2))
+    found = minimise(score, X, np.zeros((3, 2), bool), domain, gamma=1e-3)
+    np.testing.assert_array_equal(score(found.point), 0.0)
+    # The penalty keeps it on the near edge of the floor, to the search's resolution.
+    np.testing.assert_allclose(np.abs(found.point[0, 0]), 2.0, atol=0.05)
+
+
+def test_the_search_flips_binary_columns_and_leaves_them_whole():
+    seen = []
+
+    def score(X):
+        seen.append(X[:, 1:].copy())
+        return 3 * np.abs(X[:, 1] - 1) + X[:, 2] + (X[:, 0] - 1) ** 2
+
+    X = np.array([[0.0, 0.0, 1.0]])
+    domain = Domain(3, binary=[1, 2])
+    found = minimise(as_score(score), X, np.zeros((1, 3), bool), domain, gamma=0.0)
+    np.testing.assert_allclose(found.point, [[1.0, 1.0, 0.0]], atol=1e-5)
+    assert set(np.unique(np.vstack(seen))) <= {0.0, 1.0}
+
+
+def test_the_search_follows_a_smooth_score_computed_in_single_precision():
+    energy = gaussian(3)
+    score = as_score(lambda X: energy(X).astype(np.float32))
+    X = np.random.default_rng(0).normal(size=(5, 3)) * 3
+    keep = np.zeros((5, 3), bool)
+    found = minimise(score, X, keep, Domain(3))
+    assert energy(found.point).max() <= energy(energy.means)[0] + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"gamma": -1.0}, "`gamma` must be at least 0, got -1.0"),
+        ({"gamma": np.nan}, "`gamma` must be at least 0, got nan"),
+        ({"radius": 0.0}, "`radius` must be positive, got 0.0"),
+        ({"shape": "cone"}, "`shape` must be .*, got 'cone'"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        minimise(gaussian(2), np.ones((1, 2)), np.zeros((1, 2), bool), Domain(2), **arguments)

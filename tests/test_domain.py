@@ -1,0 +1,85 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag import Domain
+
+
+def test_infer_reads_scale_center_and_binary_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"age": rng.normal(40, 12, 200), "smoker": rng.integers(2, size=200), "id": 7.0}
+    )
+    domain = Domain.infer(frame)
+    assert domain.columns == ("age", "smoker", "id")
+    assert domain.binary.tolist() == [False, True, False]
+    np.testing.assert_allclose(domain.scale, [frame["age"].std(ddof=0), 1.0, 7.0])
+    np.testing.assert_allclose(domain.center[0], frame["age"].median())
+    np.testing.assert_array_equal(domain.lower, [-np.inf, 0.0, -np.inf])
+    np.testing.assert_array_equal(domain.upper, [np.inf, 1.0, np.inf])
+
+
+def test_infer_takes_the_range_of_the_rows_as_bounds_when_asked():
+    domain = Domain.infer([[1.0, 5.0], [3.0, 2.0]], bounded=True)
+    assert domain.lower.tolist() == [1.0, 2.0]
+    assert domain.upper.tolist() == [3.0, 5.0]
+
+
+def test_the_scale_of_a_constant_column_is_its_magnitude_or_one():
+    assert Domain.infer([[0.1, 0.0]] * 10).scale.tolist() == [0.1, 1.0]
+    assert Domain.infer([[1e6, -3.0]] * 3).scale.tolist() == [1e6, 3.0]
+
+
+def test_players_are_groups_and_the_columns_left_over():
+    domain = Domain(["a", "b", "c", "d"], players={"bd": ["b", "d"]})
+    assert domain.player_names == ("a", "bd", "c")
+    np.testing.assert_array_equal(
+        domain.expand(np.array([[False, True, False], [True, False, True]])),
+        [[False, True, False, True], [True, False, True, False]],
+    )
+
+
+def test_players_of_one_column_each_are_no_change():
+    assert Domain(2, players={"x1": [1], "x0": [0]}).player_names == Domain(2).player_names
+
+
+def test_names_positions_and_masks_mean_the_same():
+    for fixed in (["b"], [1], np.array([False, True])):
+        assert Domain(["a", "b"], fixed=fixed).fixed.tolist() == [False, True]
+
+
+def test_clip_brings_rows_into_the_bounds_but_not_fixed_columns():
+    domain = Domain(3, lower=0, upper=[1, 1, 1], fixed=[2])
+    assert domain.clip(np.array([[-1.0, 2.0, 3.0]])).tolist() == [[0.0, 1.0, 3.0]]
+
+
+def test_its_arrays_are_not_the_callers():
+    scale = np.ones(2)
+    domain = Domain(2, scale=scale)
+    scale[0] = 5
+    assert domain.scale[0] == 1
+
+
+def test_repr_says_what_it_holds():
+    assert repr(Domain(3, binary=[0])) == "Domain(3 columns (1 binary, 0 fixed), 3 players)"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"columns": 0}, "at least one"),
+        ({"columns": ["a", "a"]}, "distinct names"),
+        ({"scale": 0.0}, "scale must be positive.*column 'x0'"),
+        ({"scale": [1.0, np.nan]}, "scale must be positive.*column 'x1'"),
+        ({"scale": [1.0, 1.0, 1.0]}, r"shape \(2,\), got \(3,\)"),
+        ({"lower": 2.0, "upper": 1.0}, "lower must not exceed upper, got"),
+        ({"fixed": ["z"]}, "`fixed` must name columns.*got 'z'"),
+        ({"fixed": [2]}, "positions from 0 to 1, got 2"),
+        ({"players": {"g": [0, 1], "h": [1]}}, "'x1' belongs to several"),
+        ({"players": {"g": []}}, "'g' has none"),
+        ({"players": {"x0": [1]}}, "has the name of a column outside it"),
+    ],
+)
+def test_a_domain_that_is_none_is_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Domain(**{"columns": 2, **settings})
