@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
+from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
-from whyflag.minimise.pattern_search import pattern_search
-from whyflag.minimise.problem import Minimum, Moves, Problems, Shape
-from whyflag.minimise.quasi_newton import MEMORY, quasi_newton
+from whyflag.minimise.pattern_search import search
+from whyflag.minimise.problem import Moves, Problems, Shape
+from whyflag.minimise.quasi_newton import MEMORY, descend
 from whyflag.score import CurvedScore, DifferentiableScore, Score
 
 __all__ = ["Minimum", "Shape", "minimise"]
@@ -18,6 +22,17 @@ MAX_GRADIENTS = 2000  # evaluations of a problem with a gradient
 MAX_DIFFERENCES = 100  # of a problem whose gradient is made of differences
 MAX_ROUNDS = 100  # over all columns of a problem without a gradient
 CHUNK = 2**22  # numbers that a chunk of problems may keep, 32 MB
+
+
+@final
+@dataclass(frozen=True)
+class Minimum:
+    """Where each minimisation of a batch ended, and whether it had arrived."""
+
+    point: Matrix  # b x d
+    loss: Vector  # b
+    converged: BoolVector  # b
+    n_evaluations: IntVector  # b
 
 
 def minimise(
@@ -64,9 +79,18 @@ def minimise(
     for begin in range(0, b, size):
         chunk = slice(begin, begin + size)
         problems = Problems(
-            score, X[chunk], keep[chunk], domain, gamma=gamma, radius=radius, shape=shape
+            score,
+            X[chunk],
+            keep[chunk],
+            domain,
+            gamma=gamma,
+            half_width=np.inf if radius is None else radius,
         )
-        parts.append(_solve(problems))
+        if radius is not None and shape == "ball":
+            moves = within_ball(problems, radius, _solve)
+        else:
+            moves = _solve(problems)
+        parts.append(_finish(problems, moves))
     return Minimum(
         point=np.concatenate([part.point for part in parts]),
         loss=np.concatenate([part.loss for part in parts]),
@@ -75,26 +99,24 @@ def minimise(
     )
 
 
-def _search(problems: Problems) -> Moves:
+def _solve(problems: Problems) -> Moves:
+    if isinstance(problems.score, DifferentiableScore):
+        return descend(problems, MAX_GRADIENTS)
     # Many a score without a gradient is smooth all the same: go down its slope first. On a
     # staircase there is none, and this ends at once.
     sloped = FiniteDifference(problems.score, problems.domain)
-    down = quasi_newton(problems.with_score(sloped), MAX_DIFFERENCES)
+    down = descend(problems.with_score(sloped), MAX_DIFFERENCES)
     down.n_evaluations[:] *= sloped.n_calls
-    return pattern_search(problems, down, MAX_ROUNDS)
+    return search(problems, down, MAX_ROUNDS)
 
 
-def _solve(problems: Problems) -> Minimum:
-    if isinstance(problems.score, DifferentiableScore):
-        moves = quasi_newton(problems, MAX_GRADIENTS)
-    else:
-        moves = _search(problems)
+def _finish(problems: Problems, moves: Moves) -> Minimum:
+    """Turn moves into points; a row outside the bounds stays there if that is better."""
     point = problems.points(moves.u, np.arange(len(problems)))
-    outside = (problems.start != 0).any(axis=1)
-    if not outside.any():
-        return Minimum(point, moves.loss, moves.converged, moves.n_evaluations)
+    outside = (problems.entry != 0).any(axis=1)
     stay = np.full(len(problems), np.inf)
-    stay[outside] = problems.score(problems.X[outside])
+    if outside.any():
+        stay[outside] = problems.score(problems.X[outside])
     better = stay < moves.loss
     return Minimum(
         point=np.where(better[:, None], problems.X, point),

@@ -21,41 +21,46 @@ class Metric:
 
     def __init__(self, curvatures: Tensor, problems: Problems, regime: IntVector) -> None:
         # The penalty's own curvature differs between problems by a hair: one average serves.
-        ridge = 2 * float(problems.penalty.mean())
+        # Leashes differ by orders of magnitude.
+        ridges, self._ridge = np.unique(
+            2 * (problems.penalty.mean() + problems.leash), return_inverse=True
+        )  # r, b
         values, vectors = np.linalg.eigh(curvatures)  # K x d, K x d x d
-        values = np.maximum(values + ridge, 1e-14 * values.max(axis=1, keepdims=True))
-        self._curvatures = np.einsum("kij,kj,klj->kil", vectors, values, vectors)
-        self._inverses = np.einsum("kij,kj,klj->kil", vectors, 1 / values, vectors)
+        values = np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True))
+        values = values + ridges[:, None, None]  # r x K x d
+        self._curvatures = (vectors * values[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)
+        self._inverses = (vectors / values[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)
         self._free: BoolMatrix = problems.free
-        self.regime = regime.copy()  # b
-        self._inverse = self._invert(regime, self._free)  # b x d x d
+        self.regime: IntVector = regime.copy()  # b
+        self._inverse = self._invert(np.arange(len(problems)))  # b x d x d
 
     def keep(self, chosen: BoolVector) -> None:
         """Let the other problems go."""
-        self._free, self.regime = self._free[chosen], self.regime[chosen]
-        self._inverse = self._inverse[chosen]
+        self._free, self._ridge = self._free[chosen], self._ridge[chosen]
+        self.regime, self._inverse = self.regime[chosen], self._inverse[chosen]
 
     def update(self, regime: IntVector) -> BoolVector:
         """Take up the curvatures that rule now; tell which problems got another one."""
         changed = regime != self.regime
         if changed.any():
-            self._inverse[changed] = self._invert(regime[changed], self._free[changed])
             self.regime = regime.copy()
+            self._inverse[changed] = self._invert(np.flatnonzero(changed))
         return changed
 
     def apply(self, vector: Matrix) -> Matrix:
         """Inverse curvature times a vector for each problem."""
         return np.einsum("bij,bj->bi", self._inverse, vector)
 
-    def _invert(self, regime: IntVector, free: BoolMatrix) -> Tensor:
+    def _invert(self, which: IntVector) -> Tensor:
+        free = self._free[which]
+        kind = self._ridge[which], self.regime[which]
         kept = ~free
         if kept.sum(axis=1).max() > FEW:
             # Kept columns become an identity block, and are cut out of the inverse.
             both = free[:, :, None] & free[:, None, :]
-            padded = np.where(both, self._curvatures[regime], np.eye(free.shape[1]))
+            padded = np.where(both, self._curvatures[kind], np.eye(free.shape[1]))
             return np.where(both, np.linalg.inv(padded), 0.0)
-        inverse = self._inverses[regime]  # b x d x d
-        kept = kept.copy()
+        inverse = self._inverses[kind]  # b x d x d
         while kept.any():
             # Conditioning on one column: the Schur complement of its diagonal entry.
             rows = np.flatnonzero(kept.any(axis=1))

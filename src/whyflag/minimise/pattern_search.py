@@ -14,7 +14,7 @@ GAIN = 1e-9  # of the loss: less is not worth a round
 CHUNK = 2**20  # numbers in one call of the score
 
 
-def pattern_search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
+def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
     """Improve every problem from where it stands, never going up.
 
     A round tries every column by itself: a step either way, a jump to the column's typical value

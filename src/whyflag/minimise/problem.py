@@ -16,30 +16,20 @@ Shape = Literal["box", "ball"]
 
 
 @final
-@dataclass(frozen=True)
-class Minimum:
-    """Where each minimisation of a batch ended, and whether it had arrived."""
-
-    point: Matrix  # b x d
-    loss: Vector  # b
-    converged: BoolVector  # b
-    n_evaluations: IntVector  # b
-
-
-@final
 class Problems:
-    """b independent problems: min e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S, y feasible.
+    """b independent problems: min e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S, y in bounds.
 
     Solvers see the moves u = (y − x) / scale, so that every coordinate counts alike, and
-    dist(y_i, x_i) = u_i². A move is feasible when y lies within the bounds of the domain and,
-    if there is a radius, u within a box or a ball. A row outside the bounds is brought inside
-    first; neighbourhoods are then about the place where it enters.
+    dist(y_i, x_i) = u_i². A row outside the bounds is brought inside first.
 
     Attributes:
         free: Coordinates that may move, (b, d).
         lower: Smallest move, (b, d).
         upper: Largest move, (b, d).
-        start: The first feasible move: none at all for a row within the bounds, (b, d).
+        entry: The first feasible move: none at all for a row within the bounds, (b, d).
+        start: Where solvers begin; the entry unless something better is known, (b, d).
+        penalty: γ/|Sᶜ|, (b,).
+        leash: Price of |u − entry|², which keeps moves within a ball, (b,).
     """
 
     def __init__(
@@ -50,27 +40,24 @@ class Problems:
         domain: Domain,
         *,
         gamma: float = 0.0,
-        radius: float | None = None,
-        shape: Shape = "box",
+        half_width: float = np.inf,
     ) -> None:
         self.score = score
         self.X = X
         self.domain = domain
-        self.free = ~(keep | domain.fixed)
-        n_free = self.free.sum(axis=1)
-        self.penalty: Vector = gamma / np.maximum(n_free, 1)  # b
+        self.free: BoolMatrix = ~(keep | domain.fixed)
         lower = np.where(self.free, (domain.lower - X) / domain.scale, 0.0)
         upper = np.where(self.free, (domain.upper - X) / domain.scale, 0.0)
-        self.start: Matrix = np.clip(0.0, lower, upper)
-        self._radius = radius if shape == "ball" else None
-        if radius is not None:
-            lower = np.maximum(lower, np.where(self.free, self.start - radius, 0.0))
-            upper = np.minimum(upper, np.where(self.free, self.start + radius, 0.0))
-        self.lower: Matrix = lower
-        self.upper: Matrix = upper
-        self._bounded = bool(
-            np.isfinite(lower[self.free]).any() or np.isfinite(upper[self.free]).any()
-        )
+        self.entry: Matrix = np.clip(0.0, lower, upper)
+        self.start: Matrix = self.entry
+        self.lower: Matrix = np.maximum(lower, np.where(self.free, self.entry - half_width, 0.0))
+        self.upper: Matrix = np.minimum(upper, np.where(self.free, self.entry + half_width, 0.0))
+        self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
+        self.leash: Vector = np.zeros(len(X))
+        self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())
+
+    def __len__(self) -> int:
+        return len(self.X)
 
     def with_score(self, score: Score) -> Problems:
         """The same problems with another score."""
@@ -78,8 +65,18 @@ class Problems:
         other.score = score
         return other
 
-    def __len__(self) -> int:
-        return len(self.X)
+    def on_leash(self, leash: Vector, start: Matrix) -> Problems:
+        """The same problems with another price of |u − entry|², begun from elsewhere."""
+        other = copy(self)
+        other.leash, other.start = leash, start
+        return other
+
+    def select(self, which: IntVector) -> Problems:
+        """Some of the problems."""
+        other = copy(self)
+        for name in ("X", "free", "lower", "upper", "entry", "start", "penalty", "leash"):
+            setattr(other, name, getattr(self, name)[which])
+        return other
 
     def points(self, u: Matrix, which: IntVector) -> Matrix:
         """The rows y that moves `u` of the problems `which` lead to; y_S is x_S to the bit."""
@@ -108,14 +105,12 @@ class Problems:
             assert isinstance(self.score, DifferentiableScore)
             value, gradient = self.score.value_and_grad(points)
         loss = value + self._distance(u, which)
+        pull = self.penalty[which, None] * u + self.leash[which, None] * (u - self.entry[which])
         with np.errstate(over="ignore", invalid="ignore"):
-            gradient = gradient * self.domain.scale + (2 * self.penalty[which])[:, None] * u
+            gradient = gradient * self.domain.scale + 2 * pull
         known = np.isfinite(loss) & np.isfinite(gradient).all(axis=1)
         gradient = np.where(self.free[which] & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
-
-    def _distance(self, u: Matrix, which: IntVector) -> Vector:
-        return self.penalty[which] * np.einsum("bd,bd->b", u, u)
 
     def curvatures(self) -> Tensor | None:
         """Second derivatives by the moves that the score may have, (K, d, d), if it knows them."""
@@ -126,65 +121,21 @@ class Problems:
 
     def project(self, u: Matrix, which: IntVector) -> Matrix:
         """The nearest feasible move."""
-        if not self._bounded:
-            return u
-        lower, upper = self.lower[which], self.upper[which]
-        inside = np.clip(u, lower, upper)
-        if self._radius is None:
-            return inside
-        # The nearest point of box ∩ ball is clip(v / (1 + μ)) with the smallest μ ≥ 0 that is
-        # short enough; as the box holds the centre, the length falls with μ: bisect 1 / (1 + μ).
-        centre = self.start[which]
-        move = u - centre
-        low, high = lower - centre, upper - centre
-        outside = np.linalg.norm(inside - centre, axis=1) > self._radius
-        if not outside.any():
-            return inside
-        shrink, grow = np.zeros(len(u)), np.ones(len(u))
-        for _ in range(60):
-            middle = 0.5 * (shrink + grow)
-            length = np.linalg.norm(np.clip(middle[:, None] * move, low, high), axis=1)
-            shrink = np.where(length <= self._radius, middle, shrink)
-            grow = np.where(length <= self._radius, grow, middle)
-        within = np.clip(shrink[:, None] * move, low, high)
-        return np.where(outside[:, None], centre + within, inside)
+        return np.clip(u, self.lower[which], self.upper[which]) if self._bounded else u
 
-    def boundary(self, u: Matrix, gradient: Matrix, which: IntVector) -> Boundary:
-        """What holds each problem back at `u`: the bounds and the sphere that descent pushes at."""
+    def loose(self, u: Matrix, gradient: Matrix, which: IntVector) -> BoolMatrix | None:
+        """Coordinates that descent does not push against a bound; None: all."""
         if not self._bounded:
-            return Boundary(None, None)
-        blocked = (u <= self.lower[which]) & (gradient > 0)
-        blocked |= (u >= self.upper[which]) & (gradient < 0)
-        loose = self.free[which] & ~blocked
-        if self._radius is None:
-            return Boundary(loose, None)
-        outward = u - self.start[which]
-        on_sphere = np.linalg.norm(outward, axis=1) >= self._radius * (1 - 1e-9)
-        normal = np.where(loose, outward, 0.0)
-        held = on_sphere & ((gradient * normal).sum(axis=1) < 0)
-        length = np.linalg.norm(normal, axis=1)
-        held &= length > 0
-        return Boundary(
-            loose, np.where(held, 1 / np.where(held, length, 1.0), 0.0)[:, None] * normal
+            return None
+        low = (u <= self.lower[which]) & (gradient > 0)
+        high = (u >= self.upper[which]) & (gradient < 0)
+        return ~(low | high)
+
+    def _distance(self, u: Matrix, which: IntVector) -> Vector:
+        away = u - self.entry[which]
+        return self.penalty[which] * (u * u).sum(axis=1) + self.leash[which] * (away * away).sum(
+            axis=1
         )
-
-
-@final
-@dataclass(frozen=True)
-class Boundary:
-    """The directions that are left to each problem."""
-
-    loose: BoolMatrix | None  # b x d: coordinates that no bound holds; None: all
-    normal: Matrix | None  # b x d: unit normal of the sphere that holds a problem, or zero
-
-    def along(self, vector: Matrix) -> Matrix:
-        """The part of `vector` along which the problems can move."""
-        if self.loose is None:
-            return vector
-        part = np.where(self.loose, vector, 0.0)
-        if self.normal is None:
-            return part
-        return part - (part * self.normal).sum(axis=1)[:, None] * self.normal
 
 
 @final
@@ -198,11 +149,12 @@ class Moves:
     n_evaluations: IntVector  # b
 
     @classmethod
-    def at_start(cls, problems: Problems) -> Moves:
+    def none(cls, problems: Problems) -> Moves:
+        """No problem has ended yet."""
         b = len(problems)
         return cls(
-            problems.start.copy(), np.full(b, np.inf), np.zeros(b, bool), np.zeros(b, np.int64)
+            u=problems.start.copy(),
+            loss=np.full(b, np.inf),
+            converged=np.zeros(b, dtype=np.bool_),
+            n_evaluations=np.zeros(b, dtype=np.int64),
         )
-
-    def record(self, which: IntVector, u: Matrix, loss: Vector, converged: BoolVector) -> None:
-        self.u[which], self.loss[which], self.converged[which] = u, loss, converged

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.minimise.metric import Metric
-from whyflag.minimise.problem import Boundary, Moves, Problems
+from whyflag.minimise.problem import Moves, Problems
 
 MEMORY = 10  # pairs that are kept of each problem's past
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
@@ -19,21 +19,23 @@ FORGET = 8  # trials without gain after which a problem starts afresh
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def quasi_newton(problems: Problems, max_evaluations: int) -> Moves:
+def descend(problems: Problems, max_evaluations: int) -> Moves:
     """Minimise every problem from its start, never going up.
 
     One evaluation of the batch is one trial of every problem in it: a problem whose trial is not
     low enough shortens its step while the others go on, and one that has arrived leaves.
     """
-    ended = Moves.at_start(problems)
+    ended = Moves.none(problems)
     state = _State.at_start(problems)
     for n_evaluations in range(1, max_evaluations + 1):
         done = state.arrived | ~np.isfinite(state.loss)
         if n_evaluations == max_evaluations:
             done[:] = True
         if done.any():
-            ended.record(state.which[done], state.u[done], state.loss[done], state.arrived[done])
-            ended.n_evaluations[state.which[done]] = n_evaluations
+            which = state.which[done]
+            ended.u[which], ended.loss[which] = state.u[done], state.loss[done]
+            ended.converged[which] = state.arrived[done]
+            ended.n_evaluations[which] = n_evaluations
             if done.all():
                 break
             state.keep(~done)
@@ -64,8 +66,8 @@ class _State:
         which = np.arange(b)
         u = problems.start.copy()
         loss, gradient, regime = problems.loss_and_grad(u, which)
-        boundary = problems.boundary(u, gradient, which)
-        slope = boundary.along(gradient)
+        loose = problems.loose(u, gradient, which)
+        slope = _along(loose, gradient)
         curvatures = problems.curvatures()
         state = cls(
             which=which,
@@ -81,7 +83,7 @@ class _State:
             past_turns=np.zeros((b, MEMORY, d)),
             metric=None if curvatures is None else Metric(curvatures, problems, regime),
         )
-        _turn(state, boundary, np.ones(b, dtype=np.bool_))
+        _turn(state, loose, np.ones(b, dtype=np.bool_))
         return state
 
     def keep(self, chosen: BoolVector) -> None:
@@ -110,36 +112,38 @@ def _advance(problems: Problems, state: _State) -> None:
     state.u = np.where(taken[:, None], trial, state.u)
     state.loss = np.where(taken, loss, state.loss)
     state.gradient = np.where(taken[:, None], gradient, state.gradient)
-    boundary = problems.boundary(state.u, state.gradient, state.which)
-    slope = boundary.along(state.gradient)
+    loose = problems.loose(state.u, state.gradient, state.which)
+    slope = _along(loose, state.gradient)
     _remember(state, taken, moved, slope - state.slope)
     state.slope = slope
 
     # A past that promises what does not come true is forgotten, as is that of another region.
-    misled = ~taken & (state.idle % FORGET == 0)
+    has_past = state.past_moves[:, 0].any(axis=1)
+    misled = ~taken & has_past & (state.idle % FORGET == 0)
     state.past_moves[misled] = 0.0
     if state.metric is not None:
         entered = state.metric.update(np.where(taken, regime, state.metric.regime))
         state.past_moves[entered] = 0.0
     state.step = shorter * state.step
-    _turn(state, boundary, taken | misled)
-    hopeless = (state.idle >= PATIENCE) & (-promise <= resolution)
-    state.arrived = _is_flat(slope) | hopeless
+    _turn(state, loose, taken | misled)
+    # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
+    patience = np.where(has_past, 2 * FORGET, PATIENCE)
+    state.arrived = _is_flat(slope) | ((state.idle >= patience) & (np.abs(promise) <= resolution))
 
 
 def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> None:
     """Keep the moves that showed positive curvature."""
-    shown = taken & (_dot(moved, turned) > 1e-12 * _dot(turned, turned))
+    shown = taken & _is_curved(moved, turned)
     for past, newest in ((state.past_moves, moved), (state.past_turns, turned)):
         past[shown, 1:] = past[shown, :-1]
         past[shown, 0] = newest[shown]
 
 
-def _turn(state: _State, boundary: Boundary, turning: BoolVector) -> None:
+def _turn(state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
     """Give the problems that turn a new direction, and the step to try along it."""
     if not turning.any():
         return
-    direction, informed = _descent(state, boundary)
+    direction, informed = _descent(state, loose)
     # Rounding can spoil a nearly singular metric: then straight down.
     uphill = _dot(direction, state.slope) >= 0
     direction = np.where(uphill[:, None], -state.slope, direction)
@@ -150,7 +154,7 @@ def _turn(state: _State, boundary: Boundary, turning: BoolVector) -> None:
     state.step = np.where(turning, step, state.step)
 
 
-def _descent(state: _State, boundary: Boundary) -> tuple[Matrix, BoolVector]:
+def _descent(state: _State, loose: BoolMatrix | None) -> tuple[Matrix, BoolVector]:
     """−H·slope by the two loops of L-BFGS, within the directions that are left.
 
     Also tells for which problems anything is known of the curvature.
@@ -158,13 +162,12 @@ def _descent(state: _State, boundary: Boundary) -> tuple[Matrix, BoolVector]:
     q = state.slope.copy()
     pairs = []
     for i in range(MEMORY):
-        move = boundary.along(state.past_moves[:, i])
-        turned = boundary.along(state.past_turns[:, i])
-        curvature = _dot(move, turned)
-        known = curvature > 0
+        move = _along(loose, state.past_moves[:, i])
+        turned = _along(loose, state.past_turns[:, i])
+        known = _is_curved(move, turned)
         if not known.any():
             break
-        weight = np.where(known, 1 / np.where(known, curvature, 1.0), 0.0)
+        weight = np.where(known, 1 / np.where(known, _dot(move, turned), 1.0), 0.0)
         alpha = weight * _dot(move, q)
         q -= alpha[:, None] * turned
         pairs.append((move, turned, weight, alpha))
@@ -180,7 +183,16 @@ def _descent(state: _State, boundary: Boundary) -> tuple[Matrix, BoolVector]:
     for move, turned, weight, alpha in reversed(pairs):
         beta = weight * _dot(turned, q)
         q += (alpha - beta)[:, None] * move
-    return -boundary.along(q), informed
+    return -_along(loose, q), informed
+
+
+def _along(loose: BoolMatrix | None, vector: Matrix) -> Matrix:
+    return vector if loose is None else np.where(loose, vector, 0.0)
+
+
+def _is_curved(move: Matrix, turned: Matrix) -> BoolVector:
+    """Whether the slope turned with the move, beyond rounding, as over a valley."""
+    return _dot(move, turned) > 1e-12 * _dot(turned, turned)
 
 
 def _dot(one: Matrix, other: Matrix) -> Vector:
