@@ -34,24 +34,24 @@ class FiniteDifference(DifferentiableScore):
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         value = self.score(X)
-        single = bool(np.all(value == value.astype(np.float32)))
-        step = (STEP_SINGLE if single else STEP) * self._scale  # d
+        single = value == value.astype(np.float32)  # n
+        step = np.where(single, STEP_SINGLE, STEP)[:, None] * self._scale[self._columns]  # n x k
         gradient = np.zeros_like(X)
         size = max(1, CHUNK // max(1, 2 * len(self._columns) * X.shape[1]))
         for begin in range(0, len(X), size):
             rows = slice(begin, begin + size)
-            gradient[rows, self._columns] = self._differences(X[rows], step)
+            gradient[rows, self._columns] = self._differences(X[rows], step[rows])
         return value, gradient
 
-    def _differences(self, X: Matrix, step: Vector) -> Matrix:
+    def _differences(self, X: Matrix, step: Matrix) -> Matrix:
         n, d = X.shape
         k = len(self._columns)
         if k == 0:
             return np.zeros((n, 0))
         points = np.broadcast_to(X[:, None, None, :], (n, 2, k, d)).copy()
         each = np.arange(k)
-        points[:, 0, each, self._columns] += step[self._columns]
-        points[:, 1, each, self._columns] -= step[self._columns]
+        points[:, 0, each, self._columns] += step
+        points[:, 1, each, self._columns] -= step
         ahead, behind = np.moveaxis(self.score(points.reshape(-1, d)).reshape(n, 2, k), 1, 0)
         # Divide by the step that was made, which rounding may have changed.
         made = points[:, 0, each, self._columns] - points[:, 1, each, self._columns]  # n x k

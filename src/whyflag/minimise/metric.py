@@ -20,10 +20,10 @@ class Metric:
     """
 
     def __init__(self, curvatures: Tensor, problems: Problems, regime: IntVector) -> None:
-        # The penalty's own curvature differs between problems by a hair: one average serves.
-        # Leashes differ by orders of magnitude.
+        # The penalty's own curvature, 2γ/|Sᶜ|, differs between problems by a hair: that of the
+        # empty set serves all. Leashes differ by orders of magnitude.
         ridges, self._ridge = np.unique(
-            2 * (problems.penalty.mean() + problems.leash), return_inverse=True
+            2 * (problems.gamma / curvatures.shape[1] + problems.leash), return_inverse=True
         )  # r, b
         values, vectors = np.linalg.eigh(curvatures)  # K x d, K x d x d
         values = np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True))

@@ -28,6 +28,7 @@ class Problems:
         upper: Largest move, (b, d).
         entry: The first feasible move: none at all for a row within the bounds, (b, d).
         start: Where solvers begin; the entry unless something better is known, (b, d).
+        gamma: γ.
         penalty: γ/|Sᶜ|, (b,).
         leash: Price of |u − entry|², which keeps moves within a ball, (b,).
     """
@@ -52,6 +53,7 @@ class Problems:
         self.start: Matrix = self.entry
         self.lower: Matrix = np.maximum(lower, np.where(self.free, self.entry - half_width, 0.0))
         self.upper: Matrix = np.minimum(upper, np.where(self.free, self.entry + half_width, 0.0))
+        self.gamma = gamma
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
         self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())

@@ -1,0 +1,201 @@
+import tracemalloc
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whyflag.shapley import Exact, Kernel
+from whyflag.shapley.coalitions import numbered, sample_of_size
+from whyflag.shapley.kernel import design
+
+
+class TableGame:
+    """Random values for every coalition."""
+
+    def __init__(self, p, n=3, seed=0):
+        self.n_rows, self.n_players = n, p
+        self.table = np.random.default_rng(seed).normal(size=(n, 2**p)) * 100
+
+    def __call__(self, coalitions):
+        return self.table[:, coalitions @ (1 << np.arange(self.n_players))]
+
+
+class FunctionGame:
+    def __init__(self, p, function, n=1):
+        self.n_rows, self.n_players, self.function = n, p, function
+
+    def __call__(self, coalitions):
+        return np.tile(self.function(coalitions), (self.n_rows, 1))
+
+
+def by_permutations(game):
+    """The definition: the average marginal contribution over all orders."""
+    p = game.n_players
+    total = np.zeros((game.n_rows, p))
+    orders = list(permutations(range(p)))
+    for order in orders:
+        chain = np.zeros((p + 1, p), dtype=bool)
+        for position, player in enumerate(order):
+            chain[position + 1 :, player] = True
+        total[:, order] += np.diff(game(chain), axis=1)
+    return total / len(orders)
+
+
+SOLVERS = [Exact(), Kernel()]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=["exact", "kernel"])
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 6])
+def test_equals_the_average_over_all_orders(solver, p):
+    game = TableGame(p, seed=p)
+    np.testing.assert_allclose(solver.solve(game).values, by_permutations(game), atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=["exact", "kernel"])
+def test_unanimity_games_split_evenly(solver):
+    team = np.array([True, False, True, True, False, False, False])
+    game = FunctionGame(7, lambda z: (z | ~team).all(axis=1).astype(float))
+    np.testing.assert_allclose(solver.solve(game).values, [team / 3], atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 5, 8, 10, 11])
+def test_kernel_with_a_full_budget_equals_exact(p):
+    game = TableGame(p)
+    exact, kernel = Exact().solve(game), Kernel(budget=2**p).solve(game)
+    np.testing.assert_allclose(kernel.values, exact.values, atol=1e-8)
+    np.testing.assert_array_equal(kernel.empty, exact.empty)
+    np.testing.assert_array_equal(kernel.full, exact.full)
+    assert exact.n_coalitions == kernel.n_coalitions == 2**p
+
+
+def test_the_default_budget_is_the_papers_and_exact_up_to_11_players():
+    assert Kernel().solve(TableGame(11)).n_coalitions == 2**11
+    assert Kernel().solve(TableGame(12)).n_coalitions <= 2 * 12 + 2048 + 2
+
+
+@settings(max_examples=40, deadline=None)
+@given(p=st.integers(2, 14), seed=st.integers(0, 10**6), budget=st.integers(28, 600))
+def test_values_add_up_whatever_the_budget(p, seed, budget):
+    shapley = Kernel(budget=budget, seed=seed).solve(TableGame(p, seed=seed))
+    gain = shapley.full - shapley.empty
+    np.testing.assert_allclose(shapley.values.sum(axis=1), gain, rtol=0, atol=1e-11)
+
+
+@settings(max_examples=20, deadline=None)
+@given(p=st.integers(2, 300), seed=st.integers(0, 10**6))
+def test_additive_games_are_exact_at_every_budget(p, seed):
+    worth = np.random.default_rng(seed).normal(size=p)
+    game = FunctionGame(p, lambda z: z @ worth + 5)
+    shapley = Kernel(budget=2 * p + 30, seed=seed).solve(game)
+    np.testing.assert_allclose(shapley.values, [worth], atol=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(p=st.integers(3, 30), seed=st.integers(0, 10**6))
+def test_pairs_make_interactions_of_two_players_exact(p, seed):
+    """What pairing is for: the odd part of v is all that matters, and here it is linear."""
+    synergy = np.triu(np.random.default_rng(seed).normal(size=(p, p)), 1)
+    game = FunctionGame(p, lambda z: np.einsum("mi,ij,mj->m", z, synergy, z))
+    shapley = Kernel(budget=2 * p + 40, seed=seed).solve(game)
+    expected = (synergy.sum(axis=0) + synergy.sum(axis=1)) / 2
+    np.testing.assert_allclose(shapley.values, [expected], atol=1e-8)
+
+
+def test_kernel_comes_closer_with_a_larger_budget():
+    p = 14
+    strength = np.random.default_rng(0).normal(size=p)
+    game = FunctionGame(p, lambda z: np.tanh(z @ strength) * 10 + (z.sum(axis=1) % 3 == 0))
+    exact = Exact().solve(game).values
+    errors = [
+        np.mean([np.abs(Kernel(b, seed=s).solve(game).values - exact).mean() for s in range(10)])
+        for b in (100, 1000, 8000)
+    ]
+    assert errors[0] > 2 * errors[1] > 4 * errors[2]
+
+
+def test_kernel_is_unbiased_beyond_what_it_enumerates():
+    p = 14
+    game = FunctionGame(p, lambda z: (z[:, :4].all(axis=1) * 1.0) + z[:, 5] * z[:, 6] * z[:, 7])
+    exact = Exact().solve(game).values
+    runs = np.array([Kernel(300, seed=s).solve(game).values for s in range(300)])
+    error = runs.mean(axis=0) - exact
+    standard_error = runs.std(axis=0) / np.sqrt(len(runs))
+    assert (np.abs(error) <= 4.5 * standard_error + 1e-12).all()
+
+
+def test_kernel_takes_a_thousand_players():
+    synergy = np.triu(np.random.default_rng(0).normal(size=(1000, 1000)), 1)
+    game = FunctionGame(1000, lambda z: ((z @ synergy) * z).sum(axis=1), n=2)
+    shapley = Kernel().solve(game)
+    assert shapley.n_coalitions == 4048 + 2
+    gain = shapley.full - shapley.empty
+    np.testing.assert_allclose(shapley.values.sum(axis=1), gain, atol=1e-10)
+    expected = (synergy.sum(axis=0) + synergy.sum(axis=1)) / 2
+    np.testing.assert_allclose(shapley.values[1], expected, atol=1e-7)
+
+
+def test_rows_share_one_set_of_coalitions():
+    seen = []
+
+    def function(z):
+        seen.append(len(z))
+        return z.sum(axis=1) ** 2.0
+
+    Kernel(200).solve(FunctionGame(20, function, n=50))
+    assert seen == [2, 200]
+
+
+def test_same_seed_same_bits_other_seed_other_bits():
+    game = TableGame(13)
+    one, same, other = (Kernel(300, seed=s).solve(game).values for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+def test_exact_refuses_what_would_not_end():
+    with pytest.raises(ValueError, match=r"25 players takes 2\^25.*Use Kernel"):
+        Exact().solve(FunctionGame(25, lambda z: z.sum(axis=1)))
+
+
+def test_exact_keeps_memory_bounded():
+    game = FunctionGame(16, lambda z: z.sum(axis=1) * 1.0)
+    tracemalloc.start()
+    Exact().solve(game)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**16 * 16 * 8  # less than one number for each coalition and player
+
+
+def test_kernel_refuses_a_budget_that_leaves_values_open():
+    with pytest.raises(ValueError, match=r"at least 40 for 20 players.*got 39"):
+        Kernel(39).solve(FunctionGame(20, lambda z: z.sum(axis=1)))
+
+
+@pytest.mark.parametrize(("p", "budget"), [(4, 14), (7, 60), (12, 500), (13, 2000), (40, 200)])
+def test_a_design_has_pairs_no_coalition_twice_and_the_kernels_weight(p, budget):
+    coalitions, weights = design(p, budget, np.random.default_rng(0))
+    assert len(coalitions) <= budget
+    half = len(coalitions) // 2
+    np.testing.assert_array_equal(coalitions[half:], ~coalitions[:half])
+    assert len(np.unique(coalitions, axis=0)) == len(coalitions)
+    size = coalitions.sum(axis=1)
+    for s in range(1, p):
+        kernel = (p - 1) / (s * (p - s))
+        if (size == s).sum() > 20:  # sizes drawn often enough that rounding of draws is small
+            assert weights[size == s].sum() == pytest.approx(kernel, rel=0.06)
+    np.testing.assert_allclose(weights[size == 1].sum(), 1.0)
+
+
+def test_numbered_coalitions_are_all_of_them():
+    assert len(np.unique(numbered(0, 32, 5), axis=0)) == 32
+
+
+@pytest.mark.parametrize(("p", "size", "count"), [(6, 2, 14), (6, 3, 9), (30, 15, 50)])
+def test_a_sample_has_the_right_size_and_no_pair_twice(p, size, count):
+    drawn = sample_of_size(p, size, count, np.random.default_rng(0))
+    assert (drawn.sum(axis=1) == size).all()
+    both = np.vstack([drawn, ~drawn])
+    assert len(drawn) == count
+    assert len(np.unique(both, axis=0)) == 2 * count
