@@ -112,10 +112,10 @@ class Attribution:
             raise ImportError(
                 "to_shap() needs the shap package: pip install 'whyflag[shap]'."
             ) from error
+        # A group has no one value to colour a point by: its mean stands in, as it does for the
+        # lags of a sensor, and what the group holds is shown as text.
         single = self.membership.sum(axis=1) == 1  # p
-        column = self.membership.argmax(axis=1)  # p
-        # A group has no one value to colour a point by; what it holds is shown as text.
-        data = np.where(single, self.data[:, column], np.nan)
+        data = self.data @ self.membership.T / self.membership.sum(axis=1)  # n x p
         display = None
         if not single.all():
             n, p = self.values.shape

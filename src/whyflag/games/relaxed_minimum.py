@@ -59,8 +59,10 @@ class _RelaxedGame(Game):
     def __call__(self, coalitions: BoolMatrix) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
         keep = self._domain.expand(z) | self._domain.fixed  # m x d
-        # The empty set takes part in every average.
-        part = np.column_stack([np.ones(len(z)), z]) / (1 + z.sum(axis=1))[:, None]  # m x (p + 1)
+        # The empty set takes part in every average; a player that cannot move, in none.
+        movable = (self._domain.membership & ~self._domain.fixed).any(axis=1)  # p
+        part = np.column_stack([np.ones(len(z)), z & movable])  # m x (p + 1)
+        part /= part.sum(axis=1, keepdims=True)
         values = np.empty((self.n_rows, len(z)))
         for rows, some in tiles(self.n_rows, len(z), self._domain.n_columns):
             average = part[some] @ self._minima[rows]  # r x c x d

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from helpers import random_mixture
+from whyflag import Domain
+from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
+from whyflag.methods import ASH, COMP, ShapleyMethod, get_method
+from whyflag.minimise import minimise
+from whyflag.shapley import Exact, Kernel
+
+ENERGY = random_mixture(3, 2, 10.0, seed=0)
+X = np.random.default_rng(0).normal(size=(4, 3)) * 2
+
+
+@pytest.mark.parametrize("name", ["ash", "ASH", "Ash"])
+def test_names_are_the_papers_in_any_case(name):
+    assert get_method(name) == ASH()
+
+
+def test_a_configured_method_is_itself():
+    method = COMP(gamma=3.0)
+    assert get_method(method) is method
+
+
+@pytest.mark.parametrize("name", ["lime", "", 3, None, ASH])
+def test_what_is_no_method_is_refused_with_the_names(name):
+    with pytest.raises(ValueError, match=r"one of comp, ASH or a configured method.*got"):
+        get_method(name)
+
+
+@pytest.mark.parametrize(
+    ("game", "characteristic"),
+    [
+        ("relaxed", RelaxedMinimum(ENERGY, Domain(3), gamma=0.2)),
+        ("local", LocalMinimum(ENERGY, Domain(3), gamma=0.2)),
+        ("neighborhood", NeighborhoodMinimum(ENERGY, Domain(3), radius=0.5)),
+    ],
+)
+def test_ash_is_nothing_but_a_game_and_a_solver(game, characteristic):
+    ash = ASH(gamma=0.2, game=game, radius=0.5).bind(ENERGY, Domain(3)).attribute(X)
+    composed = ShapleyMethod(characteristic, Kernel(seed=0)).attribute(X)
+    np.testing.assert_array_equal(ash.values, composed.values)
+    assert ash.method == "ASH"
+    assert ash.settings["gamma"] == 0.2
+
+
+def test_an_unknown_game_is_refused():
+    with pytest.raises(ValueError, match=r"`game` must be .*, got 'global'"):
+        ASH(game="global").bind(ENERGY, Domain(3))
+
+
+def test_the_solver_can_be_chosen():
+    exact = ASH(solver=Exact()).bind(ENERGY, Domain(3)).attribute(X)
+    kernel = ASH(solver=Kernel()).bind(ENERGY, Domain(3)).attribute(X)
+    np.testing.assert_allclose(exact.values, kernel.values, atol=1e-9)
+
+
+def test_comp_is_the_move_to_the_normal_point_in_scales():
+    domain = Domain(3, scale=[1.0, 10.0, 0.1])
+    attribution = COMP(gamma=0.5).bind(ENERGY, domain).attribute(X)
+    point = minimise(ENERGY, X, np.zeros(X.shape, bool), domain, gamma=0.5).point
+    np.testing.assert_allclose(attribution.values, np.abs(point - X) / domain.scale)
+
+
+def test_comp_of_a_group_is_the_norm_of_its_columns():
+    single = COMP().bind(ENERGY, Domain(3)).attribute(X).values
+    group = COMP().bind(ENERGY, Domain(3, players={"g": [0, 2]})).attribute(X).values
+    np.testing.assert_allclose(group[:, 0], np.hypot(single[:, 0], single[:, 2]))

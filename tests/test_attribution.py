@@ -1,0 +1,112 @@
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag import Attribution
+from whyflag.attribution import concatenate
+
+matplotlib.use("Agg")
+
+
+def make(reference=True, grouped=False):
+    values = np.array([[1.0, 5.0, 2.0], [-3.0, 0.0, 4.0]])
+    membership = np.eye(3, dtype=bool)
+    data = np.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
+    if grouped:
+        membership = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
+        data = np.array([[10.0, 0.0, 1.0, 30.0], [40.0, 1.0, 0.0, 60.0]])
+    return Attribution(
+        values=values,
+        base_values=np.array([0.5, 0.25]),
+        scores=values.sum(axis=1) + np.array([0.5, 0.25]),
+        data=data,
+        feature_names=("age", "dose", "rate"),
+        column_names=tuple(f"c{i}" for i in range(data.shape[1])),
+        row_names=("r1", "r2"),
+        membership=membership,
+        evaluations=np.array([10, 20]),
+        reference=data - 1 if reference else None,
+    )
+
+
+def test_top_is_sorted_by_attribution_within_each_row():
+    top = make().top(2)
+    assert top.columns.tolist() == ["row", "feature", "attribution", "observed", "normal"]
+    assert top["row"].tolist() == ["r1", "r1", "r2", "r2"]
+    assert top["feature"].tolist() == ["dose", "rate", "rate", "dose"]
+    assert top["attribution"].tolist() == [5.0, 2.0, 4.0, 0.0]
+    assert top["observed"].tolist() == [20.0, 30.0, 60.0, 50.0]
+    assert top["normal"].tolist() == [19.0, 29.0, 59.0, 49.0]
+    assert pd.api.types.is_float_dtype(top["normal"])
+
+
+def test_top_of_more_than_there_are_is_all():
+    assert len(make().top(99)) == 6
+
+
+def test_top_shows_a_group_as_a_tuple_and_no_normal_value_where_there_is_none():
+    top = make(reference=False, grouped=True).top(1)
+    assert top["observed"].tolist() == [(0.0, 1.0), 60.0]
+    assert top["normal"].isna().all()
+
+
+def test_top_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="`k` must be at least 1, got 0"):
+        make().top(0)
+
+
+def test_frame_has_the_names():
+    frame = make().to_frame()
+    assert frame.index.tolist() == ["r1", "r2"]
+    assert frame.columns.tolist() == ["age", "dose", "rate"]
+    assert frame.loc["r2", "rate"] == 4.0
+
+
+@pytest.mark.parametrize("rows", [1, -1, slice(1, 2), [1], np.array([False, True])])
+def test_slices_keep_what_belongs_to_the_rows(rows):
+    part = make()[rows]
+    assert len(part) == 1
+    assert part.row_names == ("r2",)
+    assert part.values.tolist() == [[-3.0, 0.0, 4.0]]
+    assert part.reference.tolist() == [[39.0, 49.0, 59.0]]
+    assert part.n_evaluations == 20
+    assert part.converged is None
+
+
+def test_a_row_that_is_not_there_is_refused():
+    with pytest.raises(IndexError):
+        make()[2]
+
+
+def test_parts_make_a_whole():
+    whole = make()
+    joined = concatenate([whole[0], whole[1]])
+    np.testing.assert_array_equal(joined.values, whole.values)
+    assert joined.row_names == whole.row_names
+    assert joined.n_evaluations == whole.n_evaluations == 30
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["columns", "groups"])
+@pytest.mark.parametrize("plot", ["waterfall", "bar", "beeswarm"])
+def test_shaps_plots_take_it(plot, grouped):
+    import matplotlib.pyplot as plt
+    import shap
+
+    explanation = make(grouped=grouped).to_shap()
+    assert explanation.values.shape == (2, 3)
+    assert explanation.base_values.shape == (2,)
+    shown = explanation[0] if plot == "waterfall" else explanation
+    getattr(shap.plots, plot)(shown, show=False)
+    labels = " ".join(text.get_text() for text in plt.gca().get_yticklabels())
+    plt.close("all")
+    for name in ("age", "dose", "rate"):
+        assert name in labels
+
+
+def test_without_shap_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "shap", None)
+    with pytest.raises(ImportError, match=r"pip install 'whyflag\[shap\]'"):
+        make().to_shap()

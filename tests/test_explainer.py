@@ -1,0 +1,147 @@
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag import Domain, Explainer
+from whyflag.detectors import GMM
+
+RNG = np.random.default_rng(0)
+MIX = RNG.normal(size=(4, 4))
+NORMAL = pd.DataFrame(
+    RNG.normal(size=(400, 4)) @ MIX * [1.0, 100.0, 0.01, 5.0] + [0, 1000, 0, 50],
+    columns=["volt", "rpm", "leak", "heat"],
+)
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return GMM(seed=0).fit(NORMAL)
+
+
+def flagged():
+    rows = NORMAL.iloc[:3].copy()
+    rows.index = ["mon", "tue", "wed"]
+    for row, column in enumerate(["heat", "leak", "rpm"]):
+        rows.iloc[row, NORMAL.columns.get_loc(column)] += 6 * NORMAL[column].std()
+    return rows
+
+
+@pytest.mark.parametrize("method", ["ASH", "comp"])
+def test_a_frame_keeps_its_names(detector, method):
+    attribution = Explainer(detector, NORMAL, method)(flagged())
+    assert attribution.feature_names == ("volt", "rpm", "leak", "heat")
+    assert attribution.row_names == ("mon", "tue", "wed")
+    np.testing.assert_array_equal(attribution.data, flagged().to_numpy())
+
+
+def test_the_planted_culprit_is_first(detector):
+    top = Explainer(detector, NORMAL)(flagged()).top(1)
+    assert top["feature"].tolist() == ["heat", "leak", "rpm"]
+    moved = top["observed"] - top["normal"]
+    scale = NORMAL[["heat", "leak", "rpm"]].std().to_numpy()
+    assert (moved.to_numpy() / scale > 3).all()
+
+
+def test_columns_are_matched_by_name(detector):
+    explain = Explainer(detector, NORMAL)
+    shuffled = flagged()[["heat", "volt", "rpm", "leak"]]
+    np.testing.assert_array_equal(explain(shuffled).values, explain(flagged()).values)
+
+
+def test_a_missing_column_is_named(detector):
+    with pytest.raises(ValueError, match=r"missing: \['leak'\]"):
+        Explainer(detector, NORMAL)(flagged().drop(columns="leak"))
+
+
+def test_a_domain_is_enough(detector):
+    domain = Domain.infer(NORMAL)
+    with_rows, without = Explainer(detector, NORMAL), Explainer(detector, domain=domain)
+    np.testing.assert_array_equal(with_rows(flagged()).values, without(flagged()).values)
+
+
+def test_an_array_takes_the_names_of_the_background(detector):
+    attribution = Explainer(detector, NORMAL)(flagged().to_numpy())
+    assert attribution.feature_names == ("volt", "rpm", "leak", "heat")
+    assert attribution.row_names == (0, 1, 2)
+
+
+def test_a_function_is_a_detector(detector):
+    explain = Explainer(
+        lambda X: -detector.score_samples(pd.DataFrame(X, columns=NORMAL.columns)), NORMAL
+    )
+    assert explain(flagged()).top(1)["feature"].tolist() == ["heat", "leak", "rpm"]
+
+
+def test_method_and_settings_are_recorded(detector):
+    attribution = Explainer(detector, NORMAL, "ash")(flagged())
+    assert attribution.method == "ASH"
+    assert attribution.settings["gamma"] == 0.01
+    assert attribution.n_evaluations > 3 * 2**4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs normal rows as `background`, or a `domain`"),
+        ({"background": NORMAL, "chunk_size": 0}, "`chunk_size` must be at least 1, got 0"),
+        ({"background": NORMAL.iloc[:, :3]}, "GMM scores rows of 4 features, got n_features=3"),
+        ({"background": NORMAL.iloc[:0]}, "at least one row"),
+        ({"background": NORMAL, "method": "lime"}, "`method` must be one of"),
+        ({"background": NORMAL, "domain": Domain(4)}, "must have the columns"),
+    ],
+)
+def test_a_bad_explainer_is_refused(detector, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Explainer(detector, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((2, 3)), r"shape \(n, 4\), got \(2, 3\)"),
+        (np.zeros((0, 4)), "at least one row"),
+        ([[0, np.nan, 0, 0]], r"nan at row 0, column 1 \('rpm'\)"),
+        ([[0, 0, 0, np.inf]], r"inf at row 0, column 3 \('heat'\)"),
+    ],
+)
+def test_bad_rows_are_refused(detector, X, message):
+    with pytest.raises(ValueError, match=message):
+        Explainer(detector, NORMAL)(X)
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda X: np.random.default_rng().normal(size=len(X)), "is random"),
+        (lambda X: X[:, 0] - X[:, 0].mean(), "depends on the other rows"),
+        (lambda X: X, "must map rows"),
+        (lambda X: np.full(len(X), np.nan), "must be finite"),
+    ],
+)
+def test_a_score_that_cannot_be_explained_is_refused(score, message):
+    with pytest.raises(ValueError, match=message):
+        Explainer(score, NORMAL)(flagged())
+
+
+def test_memory_is_bounded_by_the_chunk(detector):
+    rows = np.tile(flagged().to_numpy(), (200, 1))
+    explain = Explainer(detector, NORMAL, chunk_size=50)
+
+    def peak(n):
+        tracemalloc.start()
+        explain(rows[:n])
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    result = 600 * (4 + 2 + 4 + 4 + 2) * 8  # values, two scores, rows, references, counts
+    assert peak(600) < 1.2 * peak(50) + 2 * result  # a chunk's and the whole, while it is joined
+
+
+def test_pandas_and_torch_are_imported_only_when_needed():
+    code = "import sys, whyflag; assert not {'pandas', 'torch', 'matplotlib'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
