@@ -13,7 +13,7 @@ from whyflag.domain import Domain
 from whyflag.methods import Method, get_method
 from whyflag.score import as_score
 
-CHUNK = 2**24  # numbers that the minima of a chunk of rows may take, 128 MB
+CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 MOST_ROWS = 512
 
 

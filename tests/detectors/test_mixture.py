@@ -4,7 +4,8 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from helpers import random_coalitions, random_mixture
+from benchmarks.worlds import random_mixture
+from helpers import random_coalitions
 from whyflag.detectors.mixture import MixtureEnergy
 
 X = np.random.default_rng(3).normal(size=(12, 5)) * 2

@@ -3,7 +3,7 @@ import pytest
 import shap
 
 import whyflag.games.base
-from helpers import random_covariance, random_mixture
+from benchmarks.worlds import random_covariance, random_mixture
 from whyflag import Domain, as_score
 from whyflag.detectors.mixture import MixtureEnergy
 from whyflag.games import Background, LocalMinimum, Nearest, NeighborhoodMinimum, RelaxedMinimum

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import random_mixture
+from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer, as_score
 from whyflag.methods import ASH, COMP, METHODS
 from whyflag.shapley import Exact

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from helpers import random_mixture
+from benchmarks.worlds import random_mixture
 from whyflag import Domain
 from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.methods import ASH, COMP, ShapleyMethod, get_method

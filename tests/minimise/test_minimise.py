@@ -6,13 +6,12 @@ from scipy.optimize import Bounds
 from scipy.optimize import minimize as scipy_minimize
 
 import whyflag.minimise as module
-from helpers import adam, random_coalitions, random_covariance, random_mixture
+from benchmarks.adam import CASES, compare
+from benchmarks.worlds import random_covariance, random_mixture
+from helpers import random_coalitions
 from whyflag import Domain, as_score
 from whyflag.detectors.mixture import MixtureEnergy
 from whyflag.minimise import minimise
-from whyflag.minimise.problem import Problems
-from whyflag.minimise.quasi_newton import descend
-from whyflag.score import DifferentiableScore
 
 
 def with_gradient(energy):
@@ -230,48 +229,14 @@ def test_neither_company_nor_chunks_change_a_minimum(kind, monkeypatch):
     np.testing.assert_allclose(alone.point[0], together.point[7], atol=1e-6)
 
 
-ADAM_CASES = [
-    # d, components, condition of the covariances
-    (6, 2, 10.0),
-    (6, 4, 10.0),
-    (6, 4, 1e6),
-    (20, 3, 100.0),
-    (60, 2, 10.0),
-    (60, 3, 1e3),
-    (60, 4, 1e8),
-]
-
-
 @pytest.mark.parametrize("curved", [True, False], ids=["curved", "gradient"])
 def test_ends_no_higher_than_2000_steps_of_adam(curved):
-    same_basin = no_higher = adam_deeper = total = 0
-    for d, k, condition in ADAM_CASES:
-        energy = random_mixture(d, k, condition, seed=d + k)
-        score = energy if curved else with_gradient(energy)
-        assert isinstance(score, DifferentiableScore)
-        X = np.random.default_rng(0).normal(size=(40, d)) * 1.5
-        keep = random_coalitions(40, d, seed=0)
-        keep[:20] = False
-        problems = Problems(score, X, keep, Domain(d), gamma=0.01)
-        ours = descend(problems, 2000)
-        moves, losses = adam(problems)
-        # Adam's basin is the one that descent from its last point ends in.
-        onward = Problems(energy, X, keep, Domain(d), gamma=0.01)
-        onward.start = moves
-        bottom = descend(onward, 2000).loss
-        own = Problems(energy, X, keep, Domain(d), gamma=0.01)
-        own.start = ours.u
-        own_bottom = descend(own, 2000).loss
-        tolerance = 1e-6 * np.maximum(1.0, np.abs(own_bottom))
-        same = np.abs(bottom - own_bottom) <= tolerance
-        same_basin += same.sum()
-        rounding = 1e-12 * np.maximum(1.0, np.abs(losses))
-        no_higher += (ours.loss <= losses + rounding)[same].sum()
-        adam_deeper += (bottom < own_bottom - tolerance).sum()
-        total += len(X)
-    assert same_basin >= 0.8 * total
-    assert no_higher >= 0.99 * same_basin
-    assert adam_deeper <= 0.10 * total
+    results = [compare(*case, curved=curved) for case in CASES]
+    problems = sum(result.problems for result in results)
+    same_basin = sum(result.same_basin for result in results)
+    assert same_basin >= 0.8 * problems
+    assert sum(result.no_higher for result in results) >= 0.99 * same_basin
+    assert sum(result.adam_deeper for result in results) <= 0.10 * problems
 
 
 def test_a_staircase_is_searched():

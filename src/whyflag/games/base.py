@@ -11,7 +11,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix
 from whyflag.domain import Domain
 from whyflag.score import Score
 
-CHUNK = 2**20  # numbers in one call of the score, 8 MB
+CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
 
 
 class Game(ABC):

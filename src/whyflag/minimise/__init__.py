@@ -11,6 +11,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.other_ways import descend_other_ways
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape
 from whyflag.minimise.quasi_newton import MEMORY, descend
@@ -75,17 +76,12 @@ def minimise(
     b, d = X.shape
     kept_numbers = d * (d if isinstance(score, CurvedScore) else 2 * MEMORY)
     size = max(1, CHUNK // kept_numbers)
+    everything = Problems(
+        score, X, keep, domain, gamma=gamma, half_width=np.inf if radius is None else radius
+    )
     parts = []
     for begin in range(0, b, size):
-        chunk = slice(begin, begin + size)
-        problems = Problems(
-            score,
-            X[chunk],
-            keep[chunk],
-            domain,
-            gamma=gamma,
-            half_width=np.inf if radius is None else radius,
-        )
+        problems = everything.select(slice(begin, begin + size))
         if radius is not None and shape == "ball":
             moves = within_ball(problems, radius, _solve)
         else:
@@ -100,6 +96,8 @@ def minimise(
 
 
 def _solve(problems: Problems) -> Moves:
+    if isinstance(problems.score, CurvedScore):
+        return descend_other_ways(problems, descend(problems, MAX_GRADIENTS), MAX_GRADIENTS)
     if isinstance(problems.score, DifferentiableScore):
         return descend(problems, MAX_GRADIENTS)
     # Many a score without a gradient is smooth all the same: go down its slope first. On a

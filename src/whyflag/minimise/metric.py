@@ -19,14 +19,15 @@ class Metric:
     A problem is told of a new curvature when it enters another component's region.
     """
 
-    def __init__(self, curvatures: Tensor, problems: Problems, regime: IntVector) -> None:
+    def __init__(
+        self, spectra: tuple[Matrix, Tensor], problems: Problems, regime: IntVector
+    ) -> None:
+        values, vectors = spectra  # K x d, K x d x d
         # The penalty's own curvature, 2γ/|Sᶜ|, differs between problems by a hair: that of the
         # empty set serves all. Leashes differ by orders of magnitude.
         ridges, self._ridge = np.unique(
-            2 * (problems.gamma / curvatures.shape[1] + problems.leash), return_inverse=True
+            2 * (problems.gamma / values.shape[1] + problems.leash), return_inverse=True
         )  # r, b
-        values, vectors = np.linalg.eigh(curvatures)  # K x d, K x d x d
-        values = np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True))
         values = values + ridges[:, None, None]  # r x K x d
         self._curvatures = (vectors * values[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)
         self._inverses = (vectors / values[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)

@@ -31,6 +31,8 @@ class Problems:
         gamma: γ.
         penalty: γ/|Sᶜ|, (b,).
         leash: Price of |u − entry|², which keeps moves within a ball, (b,).
+        spectra: Eigenvalues (K, d) and eigenvectors (K, d, d) of the score's curvatures by the
+            moves; None where the score knows none.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Problems:
         self.gamma = gamma
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
+        self.spectra = _spectra(score, domain.scale)
         self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())
 
     def __len__(self) -> int:
@@ -65,6 +68,7 @@ class Problems:
         """The same problems with another score."""
         other = copy(self)
         other.score = score
+        other.spectra = _spectra(score, self.domain.scale)
         return other
 
     def on_leash(self, leash: Vector, start: Matrix) -> Problems:
@@ -73,7 +77,7 @@ class Problems:
         other.leash, other.start = leash, start
         return other
 
-    def select(self, which: IntVector) -> Problems:
+    def select(self, which: IntVector | slice) -> Problems:
         """Some of the problems."""
         other = copy(self)
         for name in ("X", "free", "lower", "upper", "entry", "start", "penalty", "leash"):
@@ -114,13 +118,6 @@ class Problems:
         gradient = np.where(self.free[which] & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
 
-    def curvatures(self) -> Tensor | None:
-        """Second derivatives by the moves that the score may have, (K, d, d), if it knows them."""
-        if not isinstance(self.score, CurvedScore):
-            return None
-        scale = self.domain.scale
-        return self.score.curvatures * np.outer(scale, scale)
-
     def project(self, u: Matrix, which: IntVector) -> Matrix:
         """The nearest feasible move."""
         return np.clip(u, self.lower[which], self.upper[which]) if self._bounded else u
@@ -138,6 +135,13 @@ class Problems:
         return self.penalty[which] * (u * u).sum(axis=1) + self.leash[which] * (away * away).sum(
             axis=1
         )
+
+
+def _spectra(score: Score, scale: Vector) -> tuple[Matrix, Tensor] | None:
+    if not isinstance(score, CurvedScore):
+        return None
+    values, vectors = np.linalg.eigh(score.curvatures * np.outer(scale, scale))
+    return np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True)), vectors
 
 
 @final

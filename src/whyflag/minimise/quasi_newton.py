@@ -68,7 +68,7 @@ class _State:
         loss, gradient, regime = problems.loss_and_grad(u, which)
         loose = problems.loose(u, gradient, which)
         slope = _along(loose, gradient)
-        curvatures = problems.curvatures()
+        spectra = problems.spectra
         state = cls(
             which=which,
             u=u,
@@ -81,7 +81,7 @@ class _State:
             arrived=np.isfinite(loss) & _is_flat(slope),
             past_moves=np.zeros((b, MEMORY, d)),
             past_turns=np.zeros((b, MEMORY, d)),
-            metric=None if curvatures is None else Metric(curvatures, problems, regime),
+            metric=None if spectra is None else Metric(spectra, problems, regime),
         )
         _turn(state, loose, np.ones(b, dtype=np.bool_))
         return state

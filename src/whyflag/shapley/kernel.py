@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb
 from typing import final
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from whyflag.arrays import BoolMatrix, Vector
+from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
 from whyflag.shapley.coalitions import of_size, sample_of_size
 
@@ -48,18 +49,26 @@ class Kernel(ShapleySolver):
                 f"`budget` must be at least {min(2 * p, 2**p - 2)} for {p} players, so that the "
                 f"regression has one solution, got {budget}."
             )
-        coalitions, weights = design(p, budget, np.random.default_rng(self.seed))
-        # With φ = gain/p + b, Σ b_i = 0, the constraint is gone: regress on what each coalition
-        # has beyond its size.
+        coalitions, regression = _regression(p, budget, self.seed)
         share = coalitions.mean(axis=1)  # m
-        excess = coalitions - share[:, None]  # m x p
-        weighted = excess * weights[:, None]  # m x p
-        # The normal matrix ignores shifts of b; one more rank holds them at zero.
-        normal = excess.T @ weighted + np.full((p, p), weights.sum() / p**2)
-        regression = cho_solve(cho_factor(normal), weighted.T)  # p x m
         worth = game(coalitions) - empty[:, None] - gain[:, None] * share  # n x m
         values = worth @ regression.T + gain[:, None] / p
         return ShapleyValues(close_gap(values, gain), empty, full, len(coalitions) + 2)
+
+
+@lru_cache(maxsize=4)
+def _regression(p: int, budget: int, seed: int) -> tuple[BoolMatrix, Matrix]:
+    """The coalitions, bool (m, p), and the matrix that turns their worth into values, (p, m).
+
+    With φ = gain/p + b, Σ b_i = 0, the constraint is gone: b is the regression on what each
+    coalition has beyond its size.
+    """
+    coalitions, weights = design(p, budget, np.random.default_rng(seed))
+    excess = coalitions - coalitions.mean(axis=1)[:, None]  # m x p
+    weighted = excess * weights[:, None]  # m x p
+    # The normal matrix ignores shifts of b; one more rank holds them at zero.
+    normal = excess.T @ weighted + np.full((p, p), weights.sum() / p**2)
+    return coalitions, cho_solve(cho_factor(normal), weighted.T)
 
 
 def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector]:

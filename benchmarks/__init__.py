@@ -1,0 +1,1 @@
+"""Benchmarks: ratios within one run, since machines differ and are noisy."""
