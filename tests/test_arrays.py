@@ -56,6 +56,19 @@ def test_a_missing_value_in_a_frame_is_named_by_its_column():
         read_table(pd.DataFrame({"age": [1.0, None]}))
 
 
+def test_a_missing_value_of_pandas_own_kind_is_named_too():
+    frame = pd.DataFrame({"n": pd.array([1, None], dtype="Int64")})
+    with pytest.raises(ValueError, match=r"nan at row 1, column 0 \('n'\)"):
+        read_table(frame)
+
+
+def test_without_names_columns_are_matched_by_position():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["b", "a"])
+    assert read_table(frame, n_columns=2).values.tolist() == [[1.0, 2.0]]
+    with pytest.raises(ValueError, match=r"shape \(n, 3\), got \(1, 2\)"):
+        read_table(frame, n_columns=3)
+
+
 def test_bool_columns_are_numbers():
     assert read_table(pd.DataFrame({"on": [True, False]})).values.tolist() == [[1.0], [0.0]]
 

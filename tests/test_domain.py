@@ -48,6 +48,15 @@ def test_names_positions_and_masks_mean_the_same():
         assert Domain(["a", "b"], fixed=fixed).fixed.tolist() == [False, True]
 
 
+def test_other_names_leave_everything_else_as_it_is():
+    domain = Domain(3, scale=[1, 2, 3], lower=0, binary=[0], fixed=[2], players={"g": [0, 2]})
+    renamed = domain.rename(["a", "b", "c"])
+    assert renamed.columns == ("a", "b", "c")
+    assert renamed.player_names == ("g", "b")
+    for name in ("scale", "lower", "upper", "center", "binary", "fixed", "membership"):
+        np.testing.assert_array_equal(getattr(renamed, name), getattr(domain, name))
+
+
 def test_clip_brings_rows_into_the_bounds_but_not_fixed_columns():
     domain = Domain(3, lower=0, upper=[1, 1, 1], fixed=[2])
     assert domain.clip(np.array([[-1.0, 2.0, 3.0]])).tolist() == [[0.0, 1.0, 3.0]]

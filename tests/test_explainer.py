@@ -69,6 +69,18 @@ def test_an_array_takes_the_names_of_the_background(detector):
     assert attribution.row_names == (0, 1, 2)
 
 
+def test_a_frame_brings_its_names_where_there_are_none(detector):
+    domain = Domain(4, scale=NORMAL.std().to_numpy(), players={"motor": [0, 3]})
+    for explain in (
+        Explainer(detector, NORMAL, domain=domain),
+        Explainer(detector, domain=domain),
+        Explainer(detector, NORMAL.to_numpy(), domain=domain),
+    ):
+        attribution = explain(flagged())
+        assert attribution.feature_names == ("motor", "rpm", "leak")
+        assert attribution.column_names == ("volt", "rpm", "leak", "heat")
+
+
 def test_a_function_is_a_detector(detector):
     explain = Explainer(
         lambda X: -detector.score_samples(pd.DataFrame(X, columns=NORMAL.columns)), NORMAL
@@ -91,7 +103,8 @@ def test_method_and_settings_are_recorded(detector):
         ({"background": NORMAL.iloc[:, :3]}, "GMM scores rows of 4 features, got n_features=3"),
         ({"background": NORMAL.iloc[:0]}, "at least one row"),
         ({"background": NORMAL, "method": "lime"}, "`method` must be one of"),
-        ({"background": NORMAL, "domain": Domain(4)}, "must have the columns"),
+        ({"background": NORMAL, "domain": Domain(list("abcd"))}, "must have the columns"),
+        ({"background": NORMAL, "domain": Domain(3)}, "GMM scores rows of 4 features"),
     ],
 )
 def test_a_bad_explainer_is_refused(detector, arguments, message):

@@ -27,44 +27,49 @@ class Table:
 
 
 def read_table(
-    X: Any, *, name: str = "X", columns: Sequence[str] | None = None, by_name: bool = True
+    X: Any,
+    *,
+    name: str = "X",
+    columns: Sequence[str] | None = None,
+    n_columns: int | None = None,
 ) -> Table:
     """Read rows from an array or a DataFrame.
 
-    With `columns`, a DataFrame's columns are matched by name, whatever their order (unless
-    `by_name` is off: then, as with an array's, by position).
+    A DataFrame's columns are matched with `columns` by name, whatever their order; an array's, and
+    those of a DataFrame where only the number of columns is known, by position.
     """
+    width = n_columns if columns is None else len(columns)
     if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
-        width = None if columns is None else len(columns)
         return Table(check_rows(X, width, name=name, columns=columns), None, None)
 
     found = tuple(str(column) for column in X.columns)
     if len(set(found)) < len(found):
         repeated = sorted({column for column in found if found.count(column) > 1})
         raise ValueError(f"`{name}` must have distinct column names, got {repeated} repeatedly.")
-    order = list(range(len(found)))
-    if columns is not None and by_name:
-        missing = [column for column in columns if column not in found]
+    for column in X.columns:
+        dtype = X[column].dtype
+        kind = getattr(dtype, "kind", None) or np.asarray(X[column]).dtype.kind
+        if kind not in "fiub":
+            raise TypeError(
+                f"`{name}` must hold numbers, got dtype {dtype} in column {str(column)!r}. Encode "
+                "text and categories first (one-hot columns can be grouped into one player with "
+                "`Domain(players=...)`)."
+            )
+    # pandas marks a missing number of its own types with an object that is no number.
+    missing = {"na_value": np.nan, "dtype": np.float64} if hasattr(X, "index") else {}
+    values = np.asarray(X.to_numpy(**missing), dtype=np.float64)
+    if columns is not None:
+        lacking = [column for column in columns if column not in found]
         extra = [column for column in found if column not in columns]
-        if missing or extra:
+        if lacking or extra:
             raise ValueError(
                 f"`{name}` must have the columns {_shorten(columns)}; "
-                f"missing: {_shorten(missing)}, unexpected: {_shorten(extra)}."
+                f"missing: {_shorten(lacking)}, unexpected: {_shorten(extra)}."
             )
-        order = [found.index(column) for column in columns]
-    for position in order:
-        series = X[X.columns[position]]
-        if not np.issubdtype(np.asarray(series).dtype, np.number) and series.dtype != bool:
-            raise TypeError(
-                f"`{name}` must hold numbers, got dtype {series.dtype} in column "
-                f"{found[position]!r}. Encode text and categories first (one-hot columns can be "
-                "grouped into one player with `Domain(players=...)`)."
-            )
-    names = tuple(found[position] for position in order)
-    ordered = X[[X.columns[position] for position in order]]
-    values = check_rows(ordered.to_numpy(dtype=np.float64), name=name, columns=names)
+        values = values[:, [found.index(column) for column in columns]]
+        found = tuple(columns)
     index = tuple(X.index) if hasattr(X, "index") else None
-    return Table(values, names, index)
+    return Table(check_rows(values, width, name=name, columns=found), found, index)
 
 
 def check_rows(

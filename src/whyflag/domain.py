@@ -20,7 +20,7 @@ class Domain:
     This is all that ASH keeps of the training data: a few numbers for each column.
 
     Args:
-        columns: The names of the columns, or their number.
+        columns: The names of the columns, or their number (DataFrames then bring the names).
         scale: What counts as a unit of change in each column (a standard deviation, say).
             Distances are measured in it.
         lower: The smallest value of each column.
@@ -55,6 +55,7 @@ class Domain:
         fixed: Columns = (),
         players: Mapping[str, Columns] | None = None,
     ) -> None:
+        self.named = not isinstance(columns, int)
         names = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
         self.columns: tuple[str, ...] = tuple(str(name) for name in names)
         if not self.columns or len(set(self.columns)) < len(self.columns):
@@ -69,7 +70,10 @@ class Domain:
         self.center: Vector = self._vector(center, "center")
         self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
         self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
-        self.player_names, self.membership = self._read_players(players or {})  # p, p x d
+        self._groups = {
+            name: self._mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
+        }
+        self.player_names, self.membership = self._read_players()  # p, p x d
 
     @classmethod
     def infer(
@@ -97,6 +101,19 @@ class Domain:
             binary=((rows == 0) | (rows == 1)).all(axis=0),
             fixed=fixed,
             players=players,
+        )
+
+    def rename(self, columns: Sequence[str]) -> Domain:
+        """The same domain with these names of the columns."""
+        return Domain(
+            columns,
+            scale=self.scale,
+            lower=self.lower,
+            upper=self.upper,
+            center=self.center,
+            binary=self.binary,
+            fixed=self.fixed,
+            players=self._groups,
         )
 
     @property
@@ -161,8 +178,8 @@ class Domain:
                 f"upper {self.upper[i]} in column {self.columns[i]!r}."
             )
 
-    def _read_players(self, groups: Mapping[str, Columns]) -> tuple[tuple[str, ...], BoolMatrix]:
-        masks = {name: self._mask(group, f"players[{name!r}]") for name, group in groups.items()}
+    def _read_players(self) -> tuple[tuple[str, ...], BoolMatrix]:
+        masks = dict(self._groups)
         for name, mask in masks.items():
             if not mask.any():
                 raise ValueError(f"A player must have at least one column, {name!r} has none.")

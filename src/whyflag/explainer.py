@@ -7,7 +7,7 @@ from typing import Any, final
 
 from tqdm.auto import tqdm
 
-from whyflag.arrays import read_table
+from whyflag.arrays import Table, read_table
 from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Domain
 from whyflag.methods import Method, get_method
@@ -61,17 +61,19 @@ class Explainer:
         self.domain = Domain.infer(background) if domain is None else domain
         self.method = get_method(method)
         self.score = as_score(detector, n_features=self.domain.n_columns)
-        columns = self.domain.columns
         rows = None
         if background is not None:
-            rows = read_table(background, name="background", columns=columns).values
+            table = self._read(background, "background")
+            rows = table.values
+            if table.columns is not None:
+                self.domain = self.domain.rename(table.columns)
         self._bound = self.method.bind(self.score, self.domain, rows)
         minima = (self.domain.n_players + 1) * self.domain.n_columns
         self._chunk_size = chunk_size or max(1, min(MOST_ROWS, CHUNK // minima))
 
     def __call__(self, X: Any) -> Attribution:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
-        table = read_table(X, columns=self.domain.columns)
+        table = self._read(X, "X")
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
         size = self._chunk_size
         parts = []
@@ -81,5 +83,14 @@ class Explainer:
                 part = self._bound.attribute(rows[begin : begin + size])
                 parts.append(part)
                 bar.update(len(part))
-        names = tuple(range(len(rows))) if table.index is None else table.index
-        return replace(concatenate(parts), row_names=names)
+        named = self.domain if table.columns is None else self.domain.rename(table.columns)
+        return replace(
+            concatenate(parts),
+            row_names=tuple(range(len(rows))) if table.index is None else table.index,
+            feature_names=named.player_names,
+            column_names=named.columns,
+        )
+
+    def _read(self, X: Any, name: str) -> Table:
+        columns = self.domain.columns if self.domain.named else None
+        return read_table(X, name=name, columns=columns, n_columns=self.domain.n_columns)
