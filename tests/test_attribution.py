@@ -58,6 +58,10 @@ def test_top_of_nothing_is_refused():
         make().top(0)
 
 
+def test_repr_is_short():
+    assert repr(make()) == "<Attribution by no named method: 2 rows, 3 features>"
+
+
 def test_frame_has_the_names():
     frame = make().to_frame()
     assert frame.index.tolist() == ["r1", "r2"]

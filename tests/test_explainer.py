@@ -140,6 +140,29 @@ def test_a_score_that_cannot_be_explained_is_refused(score, message):
         Explainer(score, NORMAL)(flagged())
 
 
+def test_a_score_that_fails_on_a_row_says_which_before_the_work_begins():
+    seen = []
+
+    def score(X):
+        seen.append(len(X))
+        return np.where(X[:, 0] > 1e6, np.nan, X[:, 0])
+
+    rows = NORMAL.to_numpy()[:50].copy()
+    rows[37, 0] = 1e7
+    with pytest.raises(ValueError, match="got nan at row 37"):
+        Explainer(score, NORMAL)(rows)
+    assert sum(seen) <= 50
+
+
+def test_chunks_grow_to_what_a_row_takes(detector, monkeypatch):
+    rows = np.tile(flagged().to_numpy(), (20, 1))
+    whole = Explainer(detector, NORMAL, chunk_size=60)(rows)
+    for evaluations in (1, 1000, 10**9):
+        monkeypatch.setattr("whyflag.explainer.CHUNK_EVALUATIONS", evaluations)
+        chunked = Explainer(detector, NORMAL)(rows)
+        np.testing.assert_allclose(chunked.values, whole.values, atol=1e-8)
+
+
 def test_memory_is_bounded_by_the_chunk(detector):
     rows = np.tile(flagged().to_numpy(), (200, 1))
     explain = Explainer(detector, NORMAL, chunk_size=50)

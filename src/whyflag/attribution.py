@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attribution:
     """How much of each row's anomaly score is due to each feature (or group of features).
 
@@ -47,8 +47,8 @@ class Attribution:
     feature_names: tuple[str, ...]
     column_names: tuple[str, ...]
     row_names: tuple[Any, ...]
-    membership: BoolMatrix = field(repr=False)
-    evaluations: IntVector = field(repr=False)
+    membership: BoolMatrix
+    evaluations: IntVector
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     additive: bool = True
@@ -62,6 +62,10 @@ class Attribution:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        n, p = self.values.shape
+        return f"<Attribution by {self.method or 'no named method'}: {n} rows, {p} features>"
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])

@@ -11,10 +11,11 @@ from whyflag.arrays import Table, read_table
 from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Domain
 from whyflag.methods import Method, get_method
-from whyflag.score import as_score
+from whyflag.score import as_score, evaluate
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
-MOST_ROWS = 512
+CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
+FIRST_CHUNK = 4  # rows that tell how many evaluations a row takes
 
 
 @final
@@ -69,20 +70,27 @@ class Explainer:
                 self.domain = self.domain.rename(table.columns)
         self._bound = self.method.bind(self.score, self.domain, rows)
         minima = (self.domain.n_players + 1) * self.domain.n_columns
-        self._chunk_size = chunk_size or max(1, min(MOST_ROWS, CHUNK // minima))
+        self._chunk_size = chunk_size
+        self._most_rows = max(1, CHUNK // minima)
 
     def __call__(self, X: Any) -> Attribution:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
         table = self._read(X, "X")
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
-        size = self._chunk_size
-        parts = []
+        evaluate(self.score, rows)  # a score that fails on a row does so now, not after an hour
+        size = self._chunk_size or min(FIRST_CHUNK, self._most_rows)
+        parts: list[Attribution] = []
+        done = 0
         # Shown only in a terminal, and only if it takes more than two seconds.
         with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
-            for begin in range(0, len(rows), size):
-                part = self._bound.attribute(rows[begin : begin + size])
+            while done < len(rows):
+                part = self._bound.attribute(rows[done : done + size])
                 parts.append(part)
+                done += len(part)
                 bar.update(len(part))
+                if self._chunk_size is None:
+                    each = max(1, part.n_evaluations // len(part))
+                    size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         return replace(
             concatenate(parts),

@@ -1,4 +1,4 @@
-"""v̂: absent features go to a local minimum, held near x by a penalty (equation 2)."""
+"""v̂: absent features go to a local minimum, held near x by a penalty (equation 3)."""
 
 from __future__ import annotations
 

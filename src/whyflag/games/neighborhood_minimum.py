@@ -1,4 +1,4 @@
-"""v: absent features go to the lowest score in a compact neighbourhood of x (equation 1)."""
+"""v: absent features go to the lowest score in a compact neighbourhood of x (equation 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""v̲: absent features go to an average of p + 1 local minima (equations 3 and 4)."""
+"""v̲: absent features go to an average of p + 1 local minima (equations 4 and 5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RelaxedMinimum(CharacteristicFunction):
     """v̲(S; x) = e(z), where z_S = x_S, and elsewhere z is the average of x̂*(∅) and x̂*({i}), i ∈ S.
 
     x̂* is that of `LocalMinimum`, so p + 1 minimisations serve every coalition. (The paper's
-    equation 3 as printed adds x̂*(∅) once for each member of S; its text has it once.)
+    equation 4 as printed adds x̂*(∅) once for each member of S; its text has it once.)
 
     Args:
         score: The anomaly score e.

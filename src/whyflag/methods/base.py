@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 from whyflag.arrays import Matrix
@@ -25,9 +24,7 @@ class Method(ABC):
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings by name."""
-        if not is_dataclass(self):
-            return {}
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return dict(vars(self))
 
 
 class BoundMethod(ABC):

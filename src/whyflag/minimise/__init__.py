@@ -46,7 +46,7 @@ def minimise(
     radius: float | None = None,
     shape: Shape = "box",
 ) -> Minimum:
-    """Minimise the score around each row, some of its columns held (equations 2 and 3).
+    """Minimise the score around each row, some of its columns held (equation 3).
 
     min_y e(y) + γ/|Sᶜ| Σ_{i∉S} ((y_i − x_i) / scale_i)²,  y_S = x_S,  y in the domain
 

@@ -160,26 +160,25 @@ def _descent(state: _State, loose: BoolMatrix | None) -> tuple[Matrix, BoolVecto
     Also tells for which problems anything is known of the curvature.
     """
     q = state.slope.copy()
+    curvature = np.zeros(len(q))  # along each problem's newest move
     pairs = []
     for i in range(MEMORY):
+        if not state.past_moves[:, i].any():
+            break
         move = _along(loose, state.past_moves[:, i])
         turned = _along(loose, state.past_turns[:, i])
         known = _is_curved(move, turned)
-        if not known.any():
-            break
         weight = np.where(known, 1 / np.where(known, _dot(move, turned), 1.0), 0.0)
+        curvature = np.where(curvature == 0, weight * _dot(turned, turned), curvature)
         alpha = weight * _dot(move, q)
         q -= alpha[:, None] * turned
         pairs.append((move, turned, weight, alpha))
-    informed = np.zeros(len(q), dtype=np.bool_)
+    informed = curvature > 0
     if state.metric is not None:
         q = state.metric.apply(q)
         informed[:] = True
-    elif pairs:
-        _, turned, weight, _ = pairs[0]
-        informed = weight > 0
-        size = np.where(informed, _dot(turned, turned) * weight, 1.0)
-        q = q / np.maximum(size, TINY)[:, None]
+    else:
+        q = q / np.where(informed, curvature, 1.0)[:, None]
     for move, turned, weight, alpha in reversed(pairs):
         beta = weight * _dot(turned, q)
         q += (alpha - beta)[:, None] * move

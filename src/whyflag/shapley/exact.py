@@ -17,7 +17,7 @@ CHUNK = 2**14  # coalitions at a time
 @final
 @dataclass(frozen=True)
 class Exact(ShapleySolver):
-    """φ_i = Σ_S |S|! (p − |S| − 1)! / p! · (v(S ∪ i) − v(S)), over all 2^p coalitions (equation 0).
+    """φ_i = Σ_S |S|! (p − |S| − 1)! / p! · (v(S ∪ i) − v(S)), over all 2^p coalitions (equation 1).
 
     >>> class Product:                        # worth 1 when both players are in
     ...     n_rows, n_players = 1, 2
