@@ -49,11 +49,10 @@ class Background(CharacteristicFunction):
         self.domain = Domain(n_columns or 0) if domain is None else domain
         self._weights = None if weights is None else np.asarray(weights, dtype=np.float64)
 
-    def bind(self, X: Matrix) -> Game:
-        queries = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
-        references = self._references(queries)  # n x k x d
+    def _bind(self, X: Matrix) -> Game:
+        references = self._references(X)  # n x k x d
         weights = self._normalised_weights(references.shape[1])  # k
-        return _BackgroundGame(self.score, self.domain, queries, references, weights)
+        return _BackgroundGame(self.score, self.domain, X, references, weights)
 
     def _references(self, X: Matrix) -> Tensor:
         n, d = X.shape

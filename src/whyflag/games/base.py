@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_rows
 from whyflag.domain import Domain
 from whyflag.score import Score
 
@@ -42,9 +42,12 @@ class CharacteristicFunction(ABC):
     score: Score
     domain: Domain
 
-    @abstractmethod
     def bind(self, X: Matrix) -> Game:
         """Do the work that each row needs once, for all rows: (n, d) -> n games."""
+        return self._bind(check_rows(X, self.domain.n_columns, columns=self.domain.columns))
+
+    @abstractmethod
+    def _bind(self, X: Matrix) -> Game: ...
 
 
 def tiles(n: int, m: int, numbers: int) -> Iterator[tuple[slice, slice]]:

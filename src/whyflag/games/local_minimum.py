@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from whyflag.arrays import Matrix, check_rows
+from whyflag.arrays import Matrix
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -29,6 +29,5 @@ class LocalMinimum(CharacteristicFunction):
     domain: Domain
     gamma: float = 0.01
 
-    def bind(self, X: Matrix) -> Game:
-        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
-        return CoalitionMinimum(self.score, self.domain, rows, gamma=self.gamma)
+    def _bind(self, X: Matrix) -> Game:
+        return CoalitionMinimum(self.score, self.domain, X, gamma=self.gamma)

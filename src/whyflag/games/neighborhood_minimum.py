@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from whyflag.arrays import Matrix, check_rows
+from whyflag.arrays import Matrix
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -34,6 +34,5 @@ class NeighborhoodMinimum(CharacteristicFunction):
     radius: float = 1.0
     shape: Shape = "box"
 
-    def bind(self, X: Matrix) -> Game:
-        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
-        return CoalitionMinimum(self.score, self.domain, rows, radius=self.radius, shape=self.shape)
+    def _bind(self, X: Matrix) -> Game:
+        return CoalitionMinimum(self.score, self.domain, X, radius=self.radius, shape=self.shape)

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix, check_coalitions, check_rows
+from whyflag.arrays import BoolMatrix, Matrix, check_coalitions
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
 from whyflag.minimise import minimise
@@ -32,9 +32,8 @@ class RelaxedMinimum(CharacteristicFunction):
     domain: Domain
     gamma: float = 0.01
 
-    def bind(self, X: Matrix) -> Game:
-        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
-        return _RelaxedGame(self.score, self.domain, rows, self.gamma)
+    def _bind(self, X: Matrix) -> Game:
+        return _RelaxedGame(self.score, self.domain, X, self.gamma)
 
 
 @final

@@ -11,6 +11,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.metric import keeps_few
 from whyflag.minimise.other_ways import descend_other_ways
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape
@@ -73,12 +74,12 @@ def minimise(
         raise ValueError(f"`radius` must be positive, got {radius}.")
     if shape not in ("box", "ball"):
         raise ValueError(f'`shape` must be "box" or "ball", got {shape!r}.')
-    b, d = X.shape
-    kept_numbers = d * (d if isinstance(score, CurvedScore) else 2 * MEMORY)
-    size = max(1, CHUNK // kept_numbers)
     everything = Problems(
         score, X, keep, domain, gamma=gamma, half_width=np.inf if radius is None else radius
     )
+    b, d = X.shape
+    own_inverse = isinstance(score, CurvedScore) and not keeps_few(everything.free)
+    size = max(1, CHUNK // (d * (d if own_inverse else 2 * MEMORY)))
     parts = []
     for begin in range(0, b, size):
         problems = everything.select(slice(begin, begin + size))
