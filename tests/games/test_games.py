@@ -167,6 +167,11 @@ def test_tiles_do_not_change_values(name, energy, monkeypatch):
     np.testing.assert_allclose(GAMES[name](energy, Domain(D)).bind(X)(ALL), whole, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_no_coalitions_have_no_values(name, energy):
+    assert GAMES[name](energy, Domain(D)).bind(X)(ALL[:0]).shape == (len(X), 0)
+
+
 def test_evaluations_are_counted():
     calls = []
 

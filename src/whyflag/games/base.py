@@ -53,7 +53,7 @@ class CharacteristicFunction(ABC):
 def tiles(n: int, m: int, numbers: int) -> Iterator[tuple[slice, slice]]:
     """Cut n rows x m coalitions into tiles; `numbers` is what one row and coalition takes."""
     area = max(1, CHUNK // numbers)
-    width = min(m, area)
+    width = max(1, min(m, area))
     height = max(1, area // width)
     for top in range(0, n, height):
         for left in range(0, m, width):

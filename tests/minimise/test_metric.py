@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from benchmarks.worlds import random_mixture
+from whyflag import Domain
+from whyflag.minimise.metric import FEW, Metric
+from whyflag.minimise.problem import Problems
+
+D = 9
+
+
+def expected(problems, row, regime, vector):
+    scale = problems.domain.scale
+    curvature = problems.score.curvatures[regime] * np.outer(scale, scale)
+    curvature = curvature + 2 * (problems.gamma / D + problems.leash[row]) * np.eye(D)
+    free = problems.free[row]
+    result = np.zeros(D)
+    result[free] = np.linalg.solve(curvature[np.ix_(free, free)], vector[free])
+    return result
+
+
+@pytest.mark.parametrize("most_kept", [0, 1, FEW, FEW + 1, D])
+def test_it_inverts_the_free_block_of_the_ruling_curvature(most_kept):
+    rng = np.random.default_rng(most_kept)
+    b = 12
+    keep = np.zeros((b, D), dtype=bool)
+    for row in range(b):
+        keep[row, rng.permutation(D)[: rng.integers(most_kept + 1)]] = True
+    keep[0] = np.arange(D) < most_kept
+    domain = Domain(D, scale=rng.uniform(0.5, 2.0, D))
+    problems = Problems(random_mixture(D, 3, 100.0, 0), rng.normal(size=(b, D)), keep, domain)
+    problems = problems.on_leash(rng.choice([0.0, 3.0], size=b), problems.entry)
+    regime = rng.integers(3, size=b)
+    metric = Metric(problems.spectra, problems, regime)
+    vector = np.where(problems.free, rng.normal(size=(b, D)), 0.0)
+
+    def check(metric, rows, regime):
+        found = metric.apply(vector[rows])
+        for position, row in enumerate(rows):
+            wanted = expected(problems, row, regime[row], vector[row])
+            np.testing.assert_allclose(found[position], wanted, atol=1e-8)
+
+    check(metric, np.arange(b), regime)
+    other = (regime + rng.integers(2, size=b)) % 3
+    np.testing.assert_array_equal(metric.update(other), other != regime)
+    check(metric, np.arange(b), other)
+    some = rng.random(b) < 0.5
+    metric.keep(some)
+    check(metric, np.flatnonzero(some), other)
