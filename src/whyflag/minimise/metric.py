@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -44,18 +45,18 @@ class Metric:
         self.regime: IntVector = regime.copy()  # b
         everyone = np.arange(len(problems))
         if self._few:
-            # The kept columns of each problem come first; fewer than most are filled up.
-            most = int((~self._free).sum(axis=1).max(initial=0))
-            self._kept = np.argsort(self._free, axis=1, kind="stable")[:, :most]  # b x s
-            self._rows, self._solve = self._condition(everyone)  # b x s x d, b x s x s
+            self._kept = self._condition(everyone, ~self._free)
         else:
             self._inverse = self._invert(everyone)  # b x d x d
 
     def keep(self, chosen: BoolVector) -> None:
         """Let the other problems go."""
-        own = ("_kept", "_rows", "_solve") if self._few else ("_inverse",)
-        for name in ("_free", "_ridge", "regime", *own):
+        for name in ("_free", "_ridge", "regime"):
             setattr(self, name, getattr(self, name)[chosen])
+        if self._few:
+            self._kept = self._kept.select(chosen)
+        else:
+            self._inverse = self._inverse[chosen]
 
     def update(self, regime: IntVector) -> BoolVector:
         """Take up the curvatures that rule now; tell which problems got another one."""
@@ -64,33 +65,47 @@ class Metric:
             self.regime = regime.copy()
             which = np.flatnonzero(changed)
             if self._few:
-                self._rows[which], self._solve[which] = self._condition(which)
+                self._kept = self._condition(np.arange(len(regime)), ~self._free)
             else:
                 self._inverse[which] = self._invert(which)
         return changed
 
-    def apply(self, vector: Matrix) -> Matrix:
-        """Inverse curvature times a vector (zero in kept columns) for each problem."""
-        if not self._few:
-            return np.einsum("bij,bj->bi", self._inverse, vector)
-        product = np.empty_like(vector)
-        for ridge, regime in set(zip(self._ridge.tolist(), self.regime.tolist(), strict=True)):
-            same = (self._ridge == ridge) & (self.regime == regime)
-            product[same] = vector[same] @ self._shared[ridge, regime]
-        held = np.take_along_axis(product, self._kept, axis=1)  # b x s
-        weight = np.einsum("bst,bt->bs", self._solve, held)
-        product -= np.einsum("bs,bsd->bd", weight, self._rows)
-        return np.where(self._free, product, 0.0)
+    def apply(self, vector: Matrix, loose: BoolMatrix | None = None) -> Matrix:
+        """Inverse curvature of the free columns times a vector for each problem.
 
-    def _condition(self, which: IntVector) -> tuple[Tensor, Tensor]:
-        """Rows S of C⁻¹, and the inverse of its block S, S, for each problem."""
-        kept = self._kept[which]  # w x s
-        real = ~np.take_along_axis(self._free[which], kept, axis=1)  # w x s
-        rows = self._shared[self._ridge[which, None], self.regime[which, None], kept]  # w x s x d
-        rows = np.where(real[:, :, None], rows, 0.0)
-        block = np.take_along_axis(rows, kept[:, None, :], axis=2)  # w x s x s
+        With `loose`, of those free columns that no bound holds; the vector is zero elsewhere.
+        """
+        held = np.zeros_like(self._free) if loose is None else self._free & ~loose
+        blocked = bool(held.any())
+        if not self._few:
+            product = np.einsum("bij,bj->bi", self._inverse, vector)
+            if not blocked:
+                return product
+        else:
+            product = np.empty_like(vector)
+            for ridge, regime in set(zip(self._ridge.tolist(), self.regime.tolist(), strict=True)):
+                same = (self._ridge == ridge) & (self.regime == regime)
+                product[same] = vector[same] @ self._shared[ridge, regime]
+            if not blocked:
+                return self._kept.correct(product)
+            held = held | ~self._free
+        return self._condition(np.arange(len(vector)), held).correct(product)
+
+    def _condition(self, which: IntVector, held: BoolMatrix) -> _Conditioning:
+        """Prepare to condition the inverse on the held columns of each problem."""
+        # The held columns of each problem come first; fewer than most are filled up.
+        most = int(held.sum(axis=1).max(initial=0))
+        columns = np.argsort(~held, axis=1, kind="stable")[:, :most]  # w x s
+        real = np.take_along_axis(held, columns, axis=1)  # w x s
+        if self._few:
+            rows = self._shared[self._ridge[which, None], self.regime[which, None], columns]
+        else:
+            rows = self._inverse[which[:, None], columns]
+        rows = np.where(real[:, :, None], rows, 0.0)  # w x s x d
+        block = np.take_along_axis(rows, columns[:, None, :], axis=2)  # w x s x s
         both = real[:, :, None] & real[:, None, :]
-        return rows, np.linalg.inv(np.where(both, block, np.eye(kept.shape[1])))
+        solve = np.linalg.inv(np.where(both, block, np.eye(most)))
+        return _Conditioning(held, columns, rows, solve)
 
     def _invert(self, which: IntVector) -> Tensor:
         """(C_FF)⁻¹, with zeros elsewhere: kept columns become an identity block meanwhile."""
@@ -98,3 +113,26 @@ class Metric:
         both = free[:, :, None] & free[:, None, :]
         own = self._shared[self._ridge[which], self.regime[which]]
         return np.where(both, np.linalg.inv(np.where(both, own, np.eye(free.shape[1]))), 0.0)
+
+
+@final
+@dataclass(frozen=True)
+class _Conditioning:
+    """Conditioning on held columns S: (C_FF)⁻¹ q = A q − A_FS (A_SS)⁻¹ (A q)_S, with A = C⁻¹."""
+
+    held: BoolMatrix  # b x d: S
+    columns: IntVector  # b x s: the members of S, filled up with others
+    rows: Tensor  # b x s x d: A_S, zero for what was filled up
+    solve: Tensor  # b x s x s: (A_SS)⁻¹
+
+    def correct(self, product: Matrix) -> Matrix:
+        """Turn A q into (C_FF)⁻¹ q."""
+        there = np.take_along_axis(product, self.columns, axis=1)  # b x s
+        weight = np.einsum("bst,bt->bs", self.solve, there)
+        return np.where(self.held, 0.0, product - np.einsum("bs,bsd->bd", weight, self.rows))
+
+    def select(self, chosen: BoolVector) -> _Conditioning:
+        """Some of the problems."""
+        return _Conditioning(
+            self.held[chosen], self.columns[chosen], self.rows[chosen], self.solve[chosen]
+        )

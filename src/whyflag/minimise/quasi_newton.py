@@ -175,7 +175,7 @@ def _descent(state: _State, loose: BoolMatrix | None) -> tuple[Matrix, BoolVecto
         pairs.append((move, turned, weight, alpha))
     informed = curvature > 0
     if state.metric is not None:
-        q = state.metric.apply(q)
+        q = state.metric.apply(q, loose)
         informed[:] = True
     else:
         q = q / np.where(informed, curvature, 1.0)[:, None]
