@@ -130,6 +130,20 @@ class Problems:
         high = (u >= self.upper[which]) & (gradient < 0)
         return ~(low | high)
 
+    def outward(self, u: Matrix, direction: Matrix, which: IntVector) -> BoolMatrix:
+        """Coordinates that stand at a bound and would be moved over it."""
+        low = (u <= self.lower[which]) & (direction < 0)
+        return low | ((u >= self.upper[which]) & (direction > 0))
+
+    def reach(self, u: Matrix, direction: Matrix, which: IntVector) -> Vector:
+        """The longest step that meets no bound."""
+        if not self._bounded:
+            return np.full(len(u), np.inf)
+        room = np.where(direction > 0, self.upper[which] - u, u - self.lower[which])
+        moving = direction != 0
+        steps = np.where(moving, room / np.where(moving, np.abs(direction), 1.0), np.inf)
+        return steps.min(axis=1)
+
     def _distance(self, u: Matrix, which: IntVector) -> Vector:
         away = u - self.entry[which]
         return self.penalty[which] * (u * u).sum(axis=1) + self.leash[which] * (away * away).sum(

@@ -83,7 +83,7 @@ class _State:
             past_turns=np.zeros((b, MEMORY, d)),
             metric=None if spectra is None else Metric(spectra, problems, regime),
         )
-        _turn(state, loose, np.ones(b, dtype=np.bool_))
+        _turn(problems, state, loose, np.ones(b, dtype=np.bool_))
         return state
 
     def keep(self, chosen: BoolVector) -> None:
@@ -124,8 +124,11 @@ def _advance(problems: Problems, state: _State) -> None:
     if state.metric is not None:
         entered = state.metric.update(np.where(taken, regime, state.metric.regime))
         state.past_moves[entered] = 0.0
-    state.step = shorter * state.step
-    _turn(state, loose, taken | misled)
+    # A step that the bounds bent out of shape is tried again up to the first bound it meets.
+    reach = problems.reach(state.u, state.direction, state.which)
+    bent = ~taken & (reach > 0) & (state.step > reach)
+    state.step = np.where(bent, reach, shorter * state.step)
+    _turn(problems, state, loose, taken | misled)
     # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
     patience = np.where(has_past, 2 * FORGET, PATIENCE)
     state.arrived = _is_flat(slope) | ((state.idle >= patience) & (np.abs(promise) <= resolution))
@@ -139,11 +142,16 @@ def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -
         past[shown, 0] = newest[shown]
 
 
-def _turn(state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
+def _turn(problems: Problems, state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
     """Give the problems that turn a new direction, and the step to try along it."""
     if not turning.any():
         return
     direction, informed = _descent(state, loose)
+    if loose is not None:
+        # What stands at a bound and would be moved over it is held as well.
+        over = loose & problems.outward(state.u, direction, state.which)
+        if over.any():
+            direction, informed = _descent(state, loose & ~over)
     # Rounding can spoil a nearly singular metric: then straight down.
     uphill = _dot(direction, state.slope) >= 0
     direction = np.where(uphill[:, None], -state.slope, direction)
@@ -159,7 +167,7 @@ def _descent(state: _State, loose: BoolMatrix | None) -> tuple[Matrix, BoolVecto
 
     Also tells for which problems anything is known of the curvature.
     """
-    q = state.slope.copy()
+    q = _along(loose, state.slope).copy()
     curvature = np.zeros(len(q))  # along each problem's newest move
     pairs = []
     for i in range(MEMORY):
