@@ -43,11 +43,10 @@ class Metric:
         self._shared = (vectors * stretch[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)
         self._free: BoolMatrix = problems.free
         self.regime: IntVector = regime.copy()  # b
-        everyone = np.arange(len(problems))
         if self._few:
-            self._kept = self._condition(everyone, ~self._free)
+            self._kept = self._condition(~self._free)
         else:
-            self._inverse = self._invert(everyone)  # b x d x d
+            self._inverse = self._invert(np.arange(len(problems)))  # b x d x d
 
     def keep(self, chosen: BoolVector) -> None:
         """Let the other problems go."""
@@ -63,11 +62,10 @@ class Metric:
         changed = regime != self.regime
         if changed.any():
             self.regime = regime.copy()
-            which = np.flatnonzero(changed)
             if self._few:
-                self._kept = self._condition(np.arange(len(regime)), ~self._free)
+                self._kept = self._condition(~self._free)
             else:
-                self._inverse[which] = self._invert(which)
+                self._inverse[changed] = self._invert(np.flatnonzero(changed))
         return changed
 
     def apply(self, vector: Matrix, loose: BoolMatrix | None = None) -> Matrix:
@@ -89,20 +87,20 @@ class Metric:
             if not blocked:
                 return self._kept.correct(product)
             held = held | ~self._free
-        return self._condition(np.arange(len(vector)), held).correct(product)
+        return self._condition(held).correct(product)
 
-    def _condition(self, which: IntVector, held: BoolMatrix) -> _Conditioning:
+    def _condition(self, held: BoolMatrix) -> _Conditioning:
         """Prepare to condition the inverse on the held columns of each problem."""
         # The held columns of each problem come first; fewer than most are filled up.
         most = int(held.sum(axis=1).max(initial=0))
-        columns = np.argsort(~held, axis=1, kind="stable")[:, :most]  # w x s
-        real = np.take_along_axis(held, columns, axis=1)  # w x s
+        columns = np.argsort(~held, axis=1, kind="stable")[:, :most]  # b x s
+        real = np.take_along_axis(held, columns, axis=1)  # b x s
         if self._few:
-            rows = self._shared[self._ridge[which, None], self.regime[which, None], columns]
+            rows = self._shared[self._ridge[:, None], self.regime[:, None], columns]
         else:
-            rows = self._inverse[which[:, None], columns]
-        rows = np.where(real[:, :, None], rows, 0.0)  # w x s x d
-        block = np.take_along_axis(rows, columns[:, None, :], axis=2)  # w x s x s
+            rows = self._inverse[np.arange(len(held))[:, None], columns]
+        rows = np.where(real[:, :, None], rows, 0.0)  # b x s x d
+        block = np.take_along_axis(rows, columns[:, None, :], axis=2)  # b x s x s
         both = real[:, :, None] & real[:, None, :]
         solve = np.linalg.inv(np.where(both, block, np.eye(most)))
         return _Conditioning(held, columns, rows, solve)
