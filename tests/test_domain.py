@@ -57,11 +57,6 @@ def test_other_names_leave_everything_else_as_it_is():
         np.testing.assert_array_equal(getattr(renamed, name), getattr(domain, name))
 
 
-def test_clip_brings_rows_into_the_bounds_but_not_fixed_columns():
-    domain = Domain(3, lower=0, upper=[1, 1, 1], fixed=[2])
-    assert domain.clip(np.array([[-1.0, 2.0, 3.0]])).tolist() == [[0.0, 1.0, 3.0]]
-
-
 def test_its_arrays_are_not_the_callers():
     scale = np.ones(2)
     domain = Domain(2, scale=scale)

@@ -131,10 +131,6 @@ class Domain:
         owner = self.membership.argmax(axis=0)  # d
         return coalitions[:, owner]
 
-    def clip(self, X: Matrix) -> Matrix:
-        """Bring rows into the bounds; fixed columns keep their values."""
-        return np.where(self.fixed, X, np.clip(X, self.lower, self.upper))
-
     def __repr__(self) -> str:
         kinds = f"{int(self.binary.sum())} binary, {int(self.fixed.sum())} fixed"
         return f"Domain({self.n_columns} columns ({kinds}), {self.n_players} players)"
