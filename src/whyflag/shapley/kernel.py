@@ -68,6 +68,7 @@ def _regression(p: int, budget: int, seed: int) -> tuple[BoolMatrix, Matrix]:
     weighted = excess * weights[:, None]  # m x p
     # The normal matrix ignores shifts of b; one more rank holds them at zero.
     normal = excess.T @ weighted + np.full((p, p), weights.sum() / p**2)
+    coalitions.flags.writeable = False  # it is kept: no game may write into it
     return coalitions, cho_solve(cho_factor(normal), weighted.T)
 
 
