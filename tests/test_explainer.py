@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag import Domain, Explainer
+from whyflag import Domain, Explainer, as_score
 from whyflag.detectors import GMM
 
 RNG = np.random.default_rng(0)
@@ -152,6 +152,20 @@ def test_a_score_that_fails_on_a_row_says_which_before_the_work_begins():
     with pytest.raises(ValueError, match="got nan at row 37"):
         Explainer(score, NORMAL)(rows)
     assert sum(seen) <= 50
+
+
+def test_every_evaluation_is_counted_but_those_of_the_audit():
+    seen = []
+
+    def score(X):
+        seen.append(len(X))
+        return (X**2).sum(axis=1)
+
+    counted = as_score(score)
+    counted(NORMAL.to_numpy()[:2])
+    seen.clear()
+    attribution = Explainer(counted, NORMAL)(flagged())
+    assert attribution.n_evaluations == sum(seen)
 
 
 def test_chunks_grow_to_what_a_row_takes(detector, monkeypatch):

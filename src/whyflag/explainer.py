@@ -91,9 +91,11 @@ class Explainer:
                 if self._chunk_size is None:
                     each = max(1, part.n_evaluations // len(part))
                     size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
+        whole = concatenate(parts)
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         return replace(
-            concatenate(parts),
+            whole,
+            evaluations=whole.evaluations + 1,  # the one before the work began
             row_names=tuple(range(len(rows))) if table.index is None else table.index,
             feature_names=named.player_names,
             column_names=named.columns,
