@@ -13,8 +13,8 @@ from tqdm import tqdm
 from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer
 from whyflag.arrays import Matrix, Vector
-from whyflag.detectors.mixture import MixtureEnergy
 from whyflag.minimise import minimise
+from whyflag.score.mixture import MixtureEnergy
 
 GAMMA = 0.01
 N_ROWS, D, COMPONENTS = 100, 6, 4

@@ -149,23 +149,57 @@ def test_a_score_that_fails_on_a_row_says_which_before_the_work_begins():
 
     rows = NORMAL.to_numpy()[:50].copy()
     rows[37, 0] = 1e7
+    explain = Explainer(score, NORMAL)
+    seen.clear()
     with pytest.raises(ValueError, match="got nan at row 37"):
-        Explainer(score, NORMAL)(rows)
+        explain(rows)
     assert sum(seen) <= 50
 
 
-def test_every_evaluation_is_counted_but_those_of_the_audit():
+def test_every_evaluation_of_a_row_is_counted():
     seen = []
 
     def score(X):
         seen.append(len(X))
         return (X**2).sum(axis=1)
 
-    counted = as_score(score)
-    counted(NORMAL.to_numpy()[:2])
+    explain = Explainer(score, NORMAL)
     seen.clear()
-    attribution = Explainer(counted, NORMAL)(flagged())
+    attribution = explain(flagged())
     assert attribution.n_evaluations == sum(seen)
+
+
+def test_a_score_in_other_units_has_attributions_in_other_units():
+    """γ counts in units of the score: minima are the same, whatever the score is measured in."""
+
+    def energy(X):
+        return np.sqrt(1 + X**2).sum(axis=1)
+
+    def slope(X):
+        return X / np.sqrt(1 + X**2)
+
+    one = Explainer(as_score(energy, slope), NORMAL)(flagged())
+    thousandth = as_score(lambda X: energy(X) / 1000, lambda X: slope(X) / 1000)
+    other = Explainer(thousandth, NORMAL)(flagged())
+    np.testing.assert_allclose(other.reference, one.reference, atol=1e-3)
+    np.testing.assert_allclose(other.values * 1000, one.values, rtol=1e-3, atol=1e-3)
+
+
+def test_an_energy_and_a_score_without_background_keep_their_units(detector):
+    assert Explainer(detector, NORMAL).score.unit == 1.0
+    score = as_score(lambda X: (X**2).sum(axis=1))
+    assert Explainer(score, domain=Domain(4)).score.unit is None
+
+
+def test_the_alarm_is_carried_along(detector):
+    attribution = Explainer(detector, NORMAL)(flagged())
+    assert attribution.threshold == -detector.offset_
+    np.testing.assert_array_equal(attribution.excess, attribution.scores + detector.offset_)
+    np.testing.assert_array_equal(attribution.flagged, detector.predict(flagged()) == -1)
+    assert attribution[1:].threshold == attribution.threshold
+    nameless = Explainer(lambda X: X[:, 0], NORMAL)(flagged())
+    with pytest.raises(ValueError, match="no threshold"):
+        nameless.excess  # noqa: B018
 
 
 def test_chunks_grow_to_what_a_row_takes(detector, monkeypatch):

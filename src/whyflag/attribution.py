@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.extras import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ class Attribution:
         column_names: Names of the columns of `data`, d.
         row_names: Names of the rows, n.
         reference: What would have been normal, x*(∅), (n, d); None where a method has none.
+        threshold: The score above which the detector raises an alarm; None where it names none.
         converged: Whether the minimisations behind a row arrived at a minimum, (n,); None where a
             method has none.
         method: The method's name.
@@ -52,6 +54,7 @@ class Attribution:
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     additive: bool = True
+    threshold: float | None = None
     reference: Matrix | None = None
     converged: BoolVector | None = None
 
@@ -59,6 +62,20 @@ class Attribution:
     def n_evaluations(self) -> int:
         """Score evaluations spent on all rows."""
         return int(self.evaluations.sum())
+
+    @property
+    def excess(self) -> Vector:
+        """How far each score is above the alarm, (n,); negative: no alarm."""
+        if self.threshold is None:
+            raise ValueError(
+                "The detector has no threshold. Give one: as_score(detector, threshold=...)."
+            )
+        return self.scores - self.threshold
+
+    @property
+    def flagged(self) -> BoolVector:
+        """Whether each row is an alarm, (n,)."""
+        return self.excess > 0
 
     def __len__(self) -> int:
         return len(self.values)
@@ -110,12 +127,7 @@ class Attribution:
 
     def to_shap(self) -> Any:
         """The attributions as a `shap.Explanation`, for shap's own plots."""
-        try:
-            import shap
-        except ImportError as error:
-            raise ImportError(
-                "to_shap() needs the shap package: pip install 'whyflag[shap]'."
-            ) from error
+        shap = require("shap", "to_shap()")
         # A group has no one value to colour a point by: its mean stands in, as it does for the
         # lags of a sensor, and what the group holds is shown as text.
         single = self.membership.sum(axis=1) == 1  # p

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any, final
 
+import numpy as np
 from tqdm.auto import tqdm
 
-from whyflag.arrays import Table, read_table
+from whyflag.adapters import as_score
+from whyflag.arrays import Matrix, Table, read_table
 from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Domain
 from whyflag.methods import Method, get_method
-from whyflag.score import as_score, evaluate
+from whyflag.score import evaluate, unit_from
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
+UNIT_ROWS = 1000  # background rows that tell how much the score varies among normal rows
 FIRST_CHUNK = 4  # rows that tell how many evaluations a row takes
 
 
@@ -24,7 +28,8 @@ class Explainer:
 
     Args:
         detector: A fitted detector, or a function from rows (n, d) to scores (n,), high =
-            anomalous; whatever `as_score` takes.
+            anomalous; whatever `as_score` takes. Columns that it was fitted with by name are
+            matched by name.
         background: Normal rows, (n, d): an array or a DataFrame. Not needed by ASH and comp if
             `domain` is given.
         method: Name of a method of the paper, in any case, or a configured method such as
@@ -62,12 +67,16 @@ class Explainer:
         self.domain = Domain.infer(background) if domain is None else domain
         self.method = get_method(method)
         self.score = as_score(detector, n_features=self.domain.n_columns)
+        self.domain = self._match_names(background, inferred=domain is None)
         rows = None
         if background is not None:
             table = self._read(background, "background")
             rows = table.values
             if table.columns is not None:
                 self.domain = self.domain.rename(table.columns)
+            if self.score.unit is None:
+                self.score = copy(self.score)
+                self.score.unit = self._measure_unit(rows)
         self._bound = self.method.bind(self.score, self.domain, rows)
         minima = (self.domain.n_players + 1) * self.domain.n_columns
         self._chunk_size = chunk_size
@@ -99,7 +108,27 @@ class Explainer:
             row_names=tuple(range(len(rows))) if table.index is None else table.index,
             feature_names=named.player_names,
             column_names=named.columns,
+            threshold=self.score.threshold,
         )
+
+    def _measure_unit(self, rows: Matrix) -> float:
+        some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))
+        return unit_from(evaluate(self.score, rows[some]), rows.shape[1])
+
+    def _match_names(self, background: Any, *, inferred: bool) -> Domain:
+        """The domain with its columns named, and in the order, as the detector was fitted."""
+        names, domain = self.score.feature_names, self.domain
+        if names is None or names == domain.columns:
+            return domain
+        if not domain.named:
+            return domain.rename(names)
+        if not inferred:
+            raise ValueError(
+                f"`domain` must have the columns that the detector was fitted with, {list(names)}, "
+                f"got {list(domain.columns)}."
+            )
+        read_table(background, name="background", columns=names)  # says what is missing
+        return Domain.infer(background[list(names)])
 
     def _read(self, X: Any, name: str) -> Table:
         columns = self.domain.columns if self.domain.named else None

@@ -5,9 +5,9 @@ import shap
 import whyflag.games.base
 from benchmarks.worlds import random_covariance, random_mixture
 from whyflag import Domain, as_score
-from whyflag.detectors.mixture import MixtureEnergy
 from whyflag.games import Background, LocalMinimum, Nearest, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.minimise import minimise
+from whyflag.score.mixture import MixtureEnergy
 from whyflag.shapley import Exact
 from whyflag.shapley.coalitions import numbered
 
@@ -25,7 +25,7 @@ def energy():
 def gaussian():
     rng = np.random.default_rng(0)
     covariance = random_covariance(D, 20.0, rng)
-    return MixtureEnergy(np.ones(1), rng.normal(size=(1, D)), covariance[None])
+    return MixtureEnergy(np.zeros(1), rng.normal(size=(1, D)), covariance[None])
 
 
 def domains():

@@ -188,10 +188,10 @@ def test_permuting_and_renaming_columns_only_permutes_the_result(method, kind):
 
 
 def random_permuted(order):
-    from whyflag.detectors.mixture import MixtureEnergy
+    from whyflag.score.mixture import MixtureEnergy
 
     return MixtureEnergy(
-        np.exp(ENERGY.log_weights),
+        ENERGY.log_weights,
         ENERGY.means[:, order],
         ENERGY.covariances[:, order][:, :, order],
     )

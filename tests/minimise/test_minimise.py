@@ -10,8 +10,8 @@ from benchmarks.adam import CASES, compare
 from benchmarks.worlds import random_covariance, random_mixture
 from helpers import random_coalitions
 from whyflag import Domain, as_score
-from whyflag.detectors.mixture import MixtureEnergy
 from whyflag.minimise import minimise
+from whyflag.score.mixture import MixtureEnergy
 
 
 def with_gradient(energy):
@@ -31,7 +31,7 @@ KINDS = {"curved": lambda energy: energy, "gradient": with_gradient, "search": w
 def gaussian(d, condition=20.0, seed=0):
     rng = np.random.default_rng(seed)
     return MixtureEnergy(
-        np.ones(1), rng.normal(size=(1, d)), random_covariance(d, condition, rng)[None]
+        np.zeros(1), rng.normal(size=(1, d)), random_covariance(d, condition, rng)[None]
     )
 
 
@@ -67,7 +67,7 @@ def test_one_gaussian_has_its_closed_form(kind, gamma):
 def test_scale_is_the_unit_of_distance():
     energy = gaussian(3)
     scale = np.array([0.01, 1.0, 50.0])
-    stretched = MixtureEnergy(np.ones(1), energy.means, energy.covariances, np.zeros(3), scale)
+    stretched = MixtureEnergy(np.zeros(1), energy.means, energy.covariances, np.zeros(3), scale)
     X = np.random.default_rng(0).normal(size=(6, 3))
     keep = random_coalitions(6, 3, seed=1)
     plain = minimise(energy, X, keep, Domain(3), gamma=0.3)

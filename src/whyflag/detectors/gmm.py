@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from whyflag.arrays import Matrix, Vector
-from whyflag.detectors.mixture import MixtureEnergy
+from whyflag.score.mixture import MixtureEnergy
 
 
 @final
@@ -98,15 +98,20 @@ class GMM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.location_, self.spread_ = location, spread
         self.n_iter_ = mixture.n_iter_
-        normality = self.score_samples(X)
-        self.offset_ = float(np.percentile(normality, 100 * self.contamination))
+        self.offset_ = 0.0
+        self.offset_ = float(np.percentile(self.score_samples(X), 100 * self.contamination))
         return self
 
     def to_score(self) -> MixtureEnergy:
         """The energy as a score, high = anomalous."""
         check_is_fitted(self)
         return MixtureEnergy(
-            self.weights_, self.means_, self.covariances_, self.location_, self.spread_
+            np.log(self.weights_),
+            self.means_,
+            self.covariances_,
+            self.location_,
+            self.spread_,
+            threshold=-self.offset_,
         )
 
     def score_samples(self, X: Any) -> Vector:

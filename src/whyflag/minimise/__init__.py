@@ -49,7 +49,7 @@ def minimise(
 ) -> Minimum:
     """Minimise the score around each row, some of its columns held (equation 3).
 
-    min_y e(y) + γ/|Sᶜ| Σ_{i∉S} ((y_i − x_i) / scale_i)²,  y_S = x_S,  y in the domain
+    min_y e(y) + γ·unit/|Sᶜ| Σ_{i∉S} ((y_i − x_i) / scale_i)²,  y_S = x_S,  y in the domain
 
     A local minimum, found from x. With a gradient: projected L-BFGS, preconditioned by the
     score's curvature where it is known. Without: a search that needs no slope, and so works on
@@ -63,7 +63,7 @@ def minimise(
         X: One row for each problem, (b, d).
         keep: The columns S that each problem keeps, bool (b, d).
         domain: Bounds, scales, and columns that may not move.
-        gamma: Weight of the distance, γ.
+        gamma: Weight of the distance, γ, in units of the score (`Score.unit`).
         radius: Largest move in units of the scale; None for no limit.
         shape: Whether the radius bounds each column's move ("box") or their Euclidean norm
             ("ball").
@@ -75,7 +75,13 @@ def minimise(
     if shape not in ("box", "ball"):
         raise ValueError(f'`shape` must be "box" or "ball", got {shape!r}.')
     everything = Problems(
-        score, X, keep, domain, gamma=gamma, half_width=np.inf if radius is None else radius
+        score,
+        X,
+        keep,
+        domain,
+        # A score that is ten times another has ten times its attributions, at the same minima.
+        gamma=gamma * (1.0 if score.unit is None else score.unit),
+        half_width=np.inf if radius is None else radius,
     )
     b, d = X.shape
     own_inverse = isinstance(score, CurvedScore) and not keeps_few(everything.free)

@@ -1,33 +1,14 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import IsolationForest
 
 from whyflag import as_score
-from whyflag.score import DifferentiableScore, Score, evaluate
+from whyflag.score import DifferentiableScore
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
 
 def squares(X):
     return (X**2).sum(axis=1)
-
-
-def test_a_function_becomes_a_score():
-    np.testing.assert_array_equal(as_score(squares)(X), squares(X))
-
-
-def test_a_gradient_makes_it_differentiable():
-    score = as_score(squares, gradient=lambda X: 2 * X)
-    assert isinstance(score, DifferentiableScore)
-    value, gradient = score.value_and_grad(X)
-    np.testing.assert_array_equal(value, squares(X))
-    np.testing.assert_array_equal(gradient, 2 * X)
-
-
-def test_a_score_stays_what_it_is():
-    score = as_score(squares, n_features=3)
-    assert as_score(score) is score
-    assert as_score(score, n_features=3) is score
 
 
 @pytest.mark.parametrize(
@@ -81,28 +62,3 @@ def test_a_gradient_of_the_wrong_shape_is_refused():
     assert isinstance(score, DifferentiableScore)
     with pytest.raises(ValueError, match=r"gradient must map rows \(20, 3\).*got \(20,\)"):
         score.value_and_grad(X)
-
-
-@pytest.mark.parametrize("detector", [3, "GMM", IsolationForest(), IsolationForest])
-def test_what_cannot_score_is_refused_with_a_way_out(detector):
-    with pytest.raises(TypeError, match=r"function from rows.*lambda X: -detector.score_samples"):
-        as_score(detector)
-
-
-def test_a_gradient_for_a_score_is_refused():
-    with pytest.raises(TypeError, match="goes with a plain function"):
-        as_score(as_score(squares), gradient=lambda X: X)
-
-
-def test_a_score_of_other_rows_is_refused():
-    with pytest.raises(ValueError, match="rows of 3 features, got n_features=4"):
-        as_score(as_score(squares, n_features=3), n_features=4)
-
-
-def test_evaluate_refuses_what_a_score_of_the_users_own_class_gets_wrong():
-    class Wrong(Score):
-        def __call__(self, X):
-            return np.full(len(X), np.nan)
-
-    with pytest.raises(ValueError, match=r"finite, got nan at row 0.*bounds of the `Domain`"):
-        evaluate(Wrong(), X)

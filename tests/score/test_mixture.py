@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.worlds import random_mixture
 from helpers import random_coalitions
-from whyflag.detectors.mixture import MixtureEnergy
+from whyflag.score.mixture import MixtureEnergy
 
 X = np.random.default_rng(3).normal(size=(12, 5)) * 2
 
@@ -56,7 +56,7 @@ def test_gradient_equals_finite_differences(energy):
 def test_standardisation_is_seen_through(energy):
     location, spread = np.arange(5.0), np.array([1e-4, 1.0, 3.0, 1e3, 0.5])
     stretched = MixtureEnergy(
-        np.exp(energy.log_weights), energy.means, energy.covariances, location, spread
+        energy.log_weights, energy.means, energy.covariances, location, spread
     )
     rows = location + spread * X
     np.testing.assert_allclose(stretched(rows), energy(X) + np.log(spread).sum())
@@ -72,7 +72,7 @@ def test_curvature_is_the_second_derivative_where_one_component_dominates():
     energy = random_mixture(4, 2, condition=5, seed=0)
     x = energy.means[1][None] + 0.05
     _, _, regime = energy.value_grad_curvature(x)
-    apart = MixtureEnergy(np.ones(1), energy.means[1:], energy.covariances[1:])
+    apart = MixtureEnergy(np.zeros(1), energy.means[1:], energy.covariances[1:])
     assert regime.tolist() == [1]
     step = np.full(4, 0.01)
     ahead = apart.value_and_grad(x + step)[1] - apart.value_and_grad(x)[1]

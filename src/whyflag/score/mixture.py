@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
-from whyflag.score import CurvedScore, MarginalScore
+from whyflag.score.base import CurvedScore, MarginalScore
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -23,32 +23,40 @@ class MixtureEnergy(CurvedScore, MarginalScore):
     itself, in nats.
 
     Args:
-        weights: Mixture weights π, (K,).
+        log_weights: Logarithms of the mixture weights π, (K,).
         means: Means of the standardised rows, (K, d).
         covariances: Covariances of the standardised rows, (K, d, d).
         location: What was subtracted from each column, (d,).
         spread: What each column was divided by, (d,).
+        whiten: Triangular W_k with Σ_k⁻¹ = W_k W_kᵀ, (K, d, d), if they are known: where
+            covariances are nearly singular, only a detector's own give the detector's own scores.
+        threshold: Energy above which a row is an alarm.
     """
 
     def __init__(
         self,
-        weights: Vector,
+        log_weights: Vector,
         means: Matrix,
         covariances: Tensor,
         location: Vector | None = None,
         spread: Vector | None = None,
+        *,
+        whiten: Tensor | None = None,
+        threshold: float | None = None,
     ) -> None:
         d = means.shape[1]
         self.n_features = d
-        self.log_weights = np.log(weights)  # K
+        self.unit = 1.0
+        self.threshold = threshold
+        self.log_weights = log_weights
         self.means = means
         self.covariances = covariances
         self.location = np.zeros(d) if location is None else location
         self.spread = np.ones(d) if spread is None else spread
-        # Whitening matrices W_k, Σ_k⁻¹ = W_k W_kᵀ, side by side, so that one matrix product
-        # serves all components.
-        whiten = [_inverse_cholesky(covariance).T for covariance in covariances]
-        self._whiten = np.hstack(whiten)  # d x Kd
+        if whiten is None:
+            whiten = np.array([_inverse_cholesky(covariance).T for covariance in covariances])
+        # Side by side, so that one matrix product serves all components.
+        self._whiten = np.hstack(list(whiten))  # d x Kd
         self._unwhiten = np.vstack([w.T for w in whiten])  # Kd x d
         # Where one component dominates, its precision is the second derivative of the energy.
         self.curvatures = np.array(

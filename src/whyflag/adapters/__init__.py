@@ -1,0 +1,125 @@
+"""Anyone's detector as a `Score`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from whyflag.arrays import Matrix
+from whyflag.score import Score
+from whyflag.score.function import DifferentiableFunctionScore, FunctionScore
+
+__all__ = ["as_score"]
+
+
+def as_score(
+    detector: Any,
+    gradient: Callable[[Matrix], Any] | None = None,
+    *,
+    n_features: int | None = None,
+    higher_is_anomalous: bool = True,
+    threshold: float | None = None,
+) -> Score:
+    """Turn a detector into a `Score`, high = anomalous.
+
+    The detector is not changed, now or when it is explained.
+
+    Args:
+        detector: A fitted detector of whyflag, scikit-learn (or a Pipeline that ends in one) or
+            PyOD; a PyTorch module; a plain function from rows (n, d) to scores (n,); or a
+            `Score`. For a function of PyTorch tensors see `whyflag.adapters.torch.torch_score`.
+        gradient: For a plain function: its gradient, (n, d) -> (n, d). Makes the score
+            differentiable, and the minimisation behind ASH much faster.
+        n_features: For a module or a plain function: the number of columns it takes.
+        higher_is_anomalous: For a module or a plain function: False if its low values are the
+            anomalous ones. Of detectors the direction is known.
+        threshold: A score beyond this is an alarm: in the units of the module or the plain
+            function, or else of the `Score`, whose own it replaces.
+
+    >>> import numpy as np
+    >>> score = as_score(lambda X: (X**2).sum(axis=1), gradient=lambda X: 2 * X, n_features=2)
+    >>> score(np.array([[3.0, 4.0]]))
+    array([25.])
+    """
+    score = _adapt(detector)
+    if score is None:
+        return _from_function(detector, gradient, n_features, higher_is_anomalous, threshold)
+    if gradient is not None or not higher_is_anomalous:
+        name = "gradient" if gradient is not None else "higher_is_anomalous"
+        raise TypeError(
+            f"`{name}` goes with a plain function, got it with a {type(detector).__name__}."
+        )
+    if n_features not in (None, score.n_features) and score.n_features is not None:
+        raise ValueError(
+            f"{type(detector).__name__} scores rows of {score.n_features} features, "
+            f"got n_features={n_features}."
+        )
+    if threshold is not None:
+        score = copy(score)
+        score.threshold = float(threshold)
+    return score
+
+
+def _adapt(detector: Any) -> Score | None:
+    """The score of an object whose direction is known; None for all else."""
+    if isinstance(detector, Score):
+        return detector
+    if isinstance(detector, type):
+        return None
+    if hasattr(detector, "to_score"):
+        score: Score = detector.to_score()
+        return score
+    # PyOD's detectors are scikit-learn's estimators too, but of the other direction.
+    if _is_instance(detector, "pyod.models.base", "BaseDetector"):
+        from whyflag.adapters import pyod
+
+        return pyod.adapt(detector)
+    if _is_instance(detector, "sklearn.base", "BaseEstimator"):
+        from whyflag.adapters import sklearn
+
+        return sklearn.adapt(detector)
+    return None
+
+
+def _from_function(
+    function: Any,
+    gradient: Callable[[Matrix], Any] | None,
+    n_features: int | None,
+    higher_is_anomalous: bool,
+    threshold: float | None,
+) -> Score:
+    if not callable(function) or isinstance(function, type):
+        raise TypeError(
+            "`detector` must be a fitted detector of whyflag, scikit-learn or PyOD, a PyTorch "
+            "module, a Score, or a function from rows (n, d) to scores (n,), got "
+            f"{_describe(function)}. Of any other object pass the scoring function: "
+            "`as_score(detector.score_samples, higher_is_anomalous=False)`, say."
+        )
+    sign = 1.0 if higher_is_anomalous else -1.0
+    score: Score
+    if _is_instance(function, "torch.nn", "Module"):
+        if gradient is not None:
+            raise TypeError("A PyTorch module has a gradient of its own; `gradient` is for others.")
+        from whyflag.adapters import torch
+
+        score = torch.adapt(function, n_features, higher_is_anomalous)
+    elif gradient is None:
+        score = FunctionScore(function, n_features, sign=sign)
+    else:
+        score = DifferentiableFunctionScore(function, gradient, n_features, sign=sign)
+    score.threshold = None if threshold is None else sign * threshold
+    return score
+
+
+def _is_instance(detector: Any, module: str, name: str) -> bool:
+    """Whether an object is of a library's class; whoever has one has imported the library."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(detector, getattr(loaded, name))
+
+
+def _describe(detector: Any) -> str:
+    if isinstance(detector, type):
+        return f"the class {detector.__name__} (a fitted instance is needed)"
+    return f"an object of type {type(detector).__name__}"

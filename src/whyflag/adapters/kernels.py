@@ -1,0 +1,143 @@
+"""Scores made of kernels between a row and rows that the detector keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.score import DifferentiableScore, MarginalScore
+
+CHUNK = 2**22  # kernel values at a time, 32 MB
+
+KernelName = Literal["linear", "poly", "rbf", "sigmoid"]
+
+
+@final
+@dataclass(frozen=True)
+class KernelFunction:
+    """A kernel k(x, s) of scikit-learn, and its derivative by x."""
+
+    name: KernelName
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: float = 3.0
+
+    def __call__(self, X: Matrix, S: Matrix) -> Matrix:
+        """Kernel of each row with each: (n, d), (m, d) -> (n, m)."""
+        if self.name == "rbf":
+            return np.exp(-self.gamma * squared_distances(X, S))
+        dot = X @ S.T
+        if self.name == "linear":
+            return dot
+        if self.name == "poly":
+            return (self.gamma * dot + self.coef0) ** self.degree
+        return np.tanh(self.gamma * dot + self.coef0)
+
+    def pullback(self, X: Matrix, S: Matrix, weights: Matrix) -> Matrix:
+        """Gradient by x of Σ_j w_j k(x, s_j): (n, d), (m, d), (n, m) -> (n, d)."""
+        if self.name == "rbf":
+            weighted = weights * self(X, S)
+            return 2 * self.gamma * (weighted @ S - weighted.sum(axis=1, keepdims=True) * X)
+        if self.name == "linear":
+            return weights @ S
+        if self.name == "poly":
+            inner = self.gamma * (X @ S.T) + self.coef0
+            return (weights * self.degree * self.gamma * inner ** (self.degree - 1)) @ S
+        return (weights * self.gamma * (1 - self(X, S) ** 2)) @ S
+
+
+@final
+class KernelExpansion(DifferentiableScore):
+    """e(x) = constant − Σ_j a_j k(x, s_j), the score of a one-class support vector machine."""
+
+    def __init__(
+        self, kernel: KernelFunction, support: Matrix, coefficients: Vector, constant: float = 0.0
+    ) -> None:
+        self.n_features = support.shape[1]
+        self._kernel = kernel
+        self._support = support
+        self._coefficients = coefficients
+        self._constant = constant
+
+    def raised(self, by: float) -> KernelExpansion:
+        """The same score plus a constant."""
+        return KernelExpansion(self._kernel, self._support, self._coefficients, self._constant + by)
+
+    def __call__(self, X: Matrix) -> Vector:
+        value = np.empty(len(X))
+        for rows in _chunks(len(X), len(self._support)):
+            value[rows] = self._kernel(X[rows], self._support) @ self._coefficients
+        return self._constant - value
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        gradient = np.empty_like(X)
+        for rows in _chunks(len(X), len(self._support)):
+            part = X[rows]
+            weights = np.broadcast_to(-self._coefficients, (len(part), len(self._support)))
+            gradient[rows] = self._kernel.pullback(part, self._support, weights)
+        return self(X), gradient
+
+
+@final
+class KernelDensityEnergy(DifferentiableScore, MarginalScore):
+    """e(x) = −log Σ_j w_j N(x; s_j, h² I), w summing to one: a Gaussian kernel density."""
+
+    def __init__(self, support: Matrix, weights: Vector, bandwidth: float) -> None:
+        self.n_features = support.shape[1]
+        self.unit = 1.0
+        self._support = support
+        self._log_weights = np.log(weights / weights.sum())
+        self._variance = bandwidth**2
+
+    def __call__(self, X: Matrix) -> Vector:
+        return self.value_and_grad(X)[0]
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        value, gradient = np.empty(len(X)), np.empty_like(X)
+        for rows in _chunks(len(X), len(self._support)):
+            part = X[rows]
+            log_joint = self._log_weights - squared_distances(part, self._support) / (
+                2 * self._variance
+            )  # n x m
+            largest = log_joint.max(axis=1, keepdims=True)
+            share = np.exp(log_joint - largest)
+            total = share.sum(axis=1, keepdims=True)
+            value[rows] = -(largest + np.log(total))[:, 0]
+            gradient[rows] = (part - (share / total) @ self._support) / self._variance
+        return value + self._log_normaliser(X.shape[1]), gradient
+
+    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
+        """Energy of the marginal density of the columns in `keep`; of no column it is 0."""
+        energies = np.zeros((len(X), len(keep)))
+        for j, columns in enumerate(keep):
+            if columns.any():
+                part = KernelDensityEnergy(
+                    self._support[:, columns],
+                    np.exp(self._log_weights),
+                    float(np.sqrt(self._variance)),
+                )
+                energies[:, j] = part(X[:, columns])
+        return energies
+
+    def _log_normaliser(self, d: int) -> float:
+        return 0.5 * d * float(np.log(2 * np.pi * self._variance))
+
+
+def squared_distances(X: Matrix, S: Matrix) -> Matrix:
+    """‖x − s‖² of each row with each: (n, d), (m, d) -> (n, m)."""
+    # The square of a sum is one matrix product; far from the origin it cancels, so both are moved.
+    center = S.mean(axis=0)
+    X, S = X - center, S - center
+    squares = (X * X).sum(axis=1)[:, None] + (S * S).sum(axis=1)
+    squares -= 2 * (X @ S.T)
+    return np.maximum(squares, 0.0)
+
+
+def _chunks(n: int, width: int) -> Iterator[slice]:
+    size = max(1, CHUNK // max(1, width))
+    for begin in range(0, n, size):
+        yield slice(begin, begin + size)

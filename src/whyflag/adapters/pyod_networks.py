@@ -1,0 +1,112 @@
+"""PyOD's neural networks as scores that can be differentiated.
+
+PyOD's own pass leaves PyTorch on its way. Ours goes through the same modules and computes in
+double precision: the same numbers without the rounding, which would be steps in the minimiser's
+way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyflag.arrays import Vector
+from whyflag.score import Score
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+EPSILON = 1e-8  # PyOD adds it to the standard deviations
+
+
+def network_score(detector: Any) -> Score:
+    """The score of one of the `NETWORKS`. Its modules become double: pass a copy."""
+    import torch
+
+    from whyflag.score.torch import TorchScore
+
+    names, forward = NETWORKS[type(detector).__name__]
+    modules = [getattr(detector, name).to("cpu", torch.float64) for name in names]
+    for module in modules:
+        module.requires_grad_(False)  # only rows are differentiated
+    location, spread = (torch.as_tensor(part) for part in _standardisation(detector))
+
+    def function(rows: Tensor) -> Tensor:
+        return forward(detector, (rows - location) / spread)
+
+    return TorchScore(function, modules=modules)
+
+
+def _standardisation(detector: Any) -> tuple[Vector, Vector]:
+    """What the detector subtracts from its rows, and what it divides them by."""
+    if not getattr(detector, "preprocessing", False):
+        return np.zeros(1), np.ones(1)
+    if (scaler := getattr(detector, "scaler_", None)) is not None:
+        return scaler.mean_, scaler.scale_
+    if hasattr(detector, "X_mean"):
+        return detector.X_mean, detector.X_std + EPSILON
+    return detector.mean, detector.std + EPSILON
+
+
+def _distance(rows: Tensor, others: Tensor) -> Tensor:
+    return (rows - others).norm(dim=1)
+
+
+def _auto_encoder(detector: Any, rows: Tensor) -> Tensor:
+    return _distance(rows, detector.model(rows))
+
+
+def _vae(detector: Any, rows: Tensor) -> Tensor:
+    # PyOD decodes a random draw around the latent mean; the mean itself is what does not change.
+    mean, _ = detector.model.encode(rows)
+    return _distance(rows, detector.model.decode(mean))
+
+
+def _ae1svm(detector: Any, rows: Tensor) -> Tensor:
+    reconstruction, _ = detector.model(rows)
+    return _distance(rows, reconstruction)
+
+
+def _deep_svdd(detector: Any, rows: Tensor) -> Tensor:
+    away = detector.model_(rows) - detector.c_.to(rows)
+    return (away**2).sum(dim=-1)
+
+
+def _alad(detector: Any, rows: Tensor) -> Tensor:
+    import torch
+
+    generated = detector.dec(detector.enc(rows))
+    true = detector.disc_xx(torch.cat((rows, rows), dim=1))
+    fake = detector.disc_xx(torch.cat((rows, generated), dim=1))
+    return ((true - fake) ** 2).mean(dim=1)
+
+
+def _ano_gan(detector: Any, rows: Tensor) -> Tensor:
+    _, generated, latent = detector.query_model(rows.new_zeros((1, detector.latent_dim_G)))
+    by_generator = (rows - generated).abs().mean(dim=-1)
+    by_discriminator = (detector.discriminator(rows) - latent).abs().mean(dim=-1)
+    return by_generator + by_discriminator
+
+
+def _discriminator(detector: Any, rows: Tensor) -> Tensor:
+    return detector.discriminator(rows).flatten()
+
+
+def _deviation_network(detector: Any, rows: Tensor) -> Tensor:
+    return detector.model(rows).flatten()
+
+
+# By class: the modules that score, and the pass through them, of standardised rows.
+NETWORKS: dict[str, tuple[tuple[str, ...], Callable[[Any, Tensor], Tensor]]] = {
+    "AE1SVM": (("model",), _ae1svm),
+    "ALAD": (("enc", "dec", "disc_xx"), _alad),
+    "AnoGAN": (("query_model", "discriminator"), _ano_gan),
+    "AutoEncoder": (("model",), _auto_encoder),
+    "DeepSVDD": (("model_",), _deep_svdd),
+    "DevNet": (("model",), _deviation_network),
+    "MO_GAAL": (("discriminator",), _discriminator),
+    "SO_GAAL": (("discriminator",), _discriminator),
+    "VAE": (("model",), _vae),
+}

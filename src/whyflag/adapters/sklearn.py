@@ -1,0 +1,204 @@
+"""scikit-learn's detectors, densities and decompositions as scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+from sklearn.base import BaseEstimator, is_outlier_detector
+from sklearn.covariance import EllipticEnvelope
+from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
+from sklearn.linear_model import SGDOneClassSVM
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.pipeline import Pipeline
+from sklearn.svm import OneClassSVM
+from sklearn.utils.validation import check_is_fitted
+
+from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
+from whyflag.adapters.mahalanobis import MahalanobisDistance
+from whyflag.adapters.reconstruction import LinearReconstruction, Reconstruction
+from whyflag.adapters.transformed import transformed
+from whyflag.adapters.transformers import as_map, kernel_of, transform, with_names
+from whyflag.arrays import Matrix, Tensor, Vector
+from whyflag.score import DifferentiableScore, Score
+from whyflag.score.function import FunctionScore
+from whyflag.score.mixture import MixtureEnergy
+
+
+def adapt(detector: Any) -> Score:
+    """The score of a fitted scikit-learn estimator.
+
+    A score is that of `score_samples` turned to high = anomalous; of a decomposition, the
+    squared error of its reconstruction. The threshold is the estimator's `offset_`.
+    """
+    if hasattr(detector, "best_estimator_"):  # of a search over settings
+        return adapt(detector.best_estimator_)
+    if isinstance(detector, LocalOutlierFactor) and not detector.novelty:
+        raise ValueError(
+            "LocalOutlierFactor can score rows other than its training rows only if it was made "
+            "with novelty=True."
+        )
+    check_is_fitted(detector)
+    score = _pipeline(detector) if isinstance(detector, Pipeline) else _estimator(detector)
+    score.n_features = getattr(detector, "n_features_in_", None)
+    if (names := getattr(detector, "feature_names_in_", None)) is not None:
+        score.feature_names = tuple(str(name) for name in names)
+    if score.threshold is None and (offset := getattr(detector, "offset_", None)) is not None:
+        score.threshold = -float(np.ravel(offset)[0])
+    return score
+
+
+def _estimator(detector: Any) -> Score:
+    for known, build in _KNOWN.items():
+        if isinstance(detector, known) and (score := build(detector)) is not None:
+            return score
+    own = deepcopy(detector)  # neighbours' trees, for one, count the times they are asked
+    if type(own).__module__.startswith("sklearn.decomposition.") and hasattr(
+        own, "inverse_transform"
+    ):
+        return Reconstruction(lambda X: _reconstruct(own, X), own.n_features_in_)
+    if hasattr(own, "score_samples"):
+        return FunctionScore(lambda X: -_ask(own, own.score_samples, X))
+    if is_outlier_detector(own) and hasattr(own, "decision_function"):
+        score = FunctionScore(lambda X: -_ask(own, own.decision_function, X))
+        score.threshold = 0.0
+        return score
+    raise TypeError(
+        f"{type(detector).__name__} is no anomaly detector: it has no `score_samples`. Of a model "
+        "that serves as one pass the score as a function: as_score(function), high = anomalous."
+    )
+
+
+def _ask(detector: Any, function: Callable[[Any], Any], X: Matrix) -> Vector:
+    with warnings.catch_warnings():
+        # LocalOutlierFactor loses the names on its way, and complains of it.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return np.asarray(function(with_names(detector, X)), dtype=np.float64)
+
+
+def _pipeline(pipeline: Pipeline) -> Score:
+    """The score of the last step, of rows as they go into the first."""
+    *before, last = pipeline.named_steps.values()
+    if not isinstance(last, BaseEstimator):
+        raise TypeError(f"The last step of the Pipeline must be a detector, got {last!r}.")
+    score = adapt(last)
+    maps = []
+    width = int(pipeline.n_features_in_)
+    for transformer in before:
+        step = as_map(transformer, width)
+        if step is None or not isinstance(score, DifferentiableScore):
+            break
+        maps.append(step)
+        width = step(np.zeros((1, width))).shape[1]
+    else:
+        return transformed(maps, score) if isinstance(score, DifferentiableScore) else score
+    after = FunctionScore(lambda X: score(transform(pipeline[:-1], X)))
+    after.threshold = score.threshold
+    return after
+
+
+def _gaussian_mixture(detector: GaussianMixture | BayesianGaussianMixture) -> MixtureEnergy:
+    k, d = detector.means_.shape
+    log_weights = (
+        _expected_log_weights(detector)
+        if isinstance(detector, BayesianGaussianMixture)
+        else np.log(detector.weights_)
+    )
+    return MixtureEnergy(
+        log_weights,
+        detector.means_,
+        _full(detector.covariances_, detector.covariance_type, k, d),
+        whiten=_full(detector.precisions_cholesky_, detector.covariance_type, k, d),
+    )
+
+
+def _full(matrices: Any, covariance_type: str, k: int, d: int) -> Tensor:
+    """One matrix for each component, whatever they have in common: (K, d, d)."""
+    if covariance_type == "full":
+        return matrices
+    if covariance_type == "tied":
+        return np.broadcast_to(matrices, (k, d, d))
+    diagonal = matrices if covariance_type == "diag" else np.repeat(matrices[:, None], d, axis=1)
+    return diagonal[:, :, None] * np.eye(d)
+
+
+def _expected_log_weights(detector: BayesianGaussianMixture) -> Vector:
+    """Weights under the variational posterior, with what it adds to each log-density: (K,)."""
+    d = detector.means_.shape[1]
+    freedom = detector.degrees_of_freedom_  # K
+    if detector.weight_concentration_prior_type == "dirichlet_process":
+        a, b = detector.weight_concentration_  # K, K: of the sticks
+        broken = digamma(b) - digamma(a + b)
+        log_weights = digamma(a) - digamma(a + b) + np.append(0.0, np.cumsum(broken)[:-1])
+    else:
+        concentration = detector.weight_concentration_
+        log_weights = digamma(concentration) - digamma(concentration.sum())
+    log_determinant = d * np.log(2.0) + digamma(0.5 * (freedom - np.arange(d)[:, None])).sum(
+        axis=0
+    )  # K: expected, of the precision
+    added = log_determinant - d * np.log(freedom) - d / detector.mean_precision_
+    return np.asarray(log_weights + 0.5 * added)
+
+
+def _elliptic_envelope(detector: EllipticEnvelope) -> MahalanobisDistance:
+    return MahalanobisDistance(detector.location_, detector.covariance_, detector.get_precision())
+
+
+def _kernel_density(detector: KernelDensity) -> KernelDensityEnergy | None:
+    # scikit-learn's own sum loses all digits far from the data; see docs/detectors.md.
+    plain = not detector.metric_params or detector.metric_params == {"p": 2}
+    euclidean = detector.metric in ("euclidean", "l2", "minkowski") and plain
+    exact = detector.atol == 0 and detector.rtol == 0
+    if detector.kernel != "gaussian" or not euclidean or not exact:
+        return None
+    support = np.asarray(detector.tree_.data)
+    weights = detector.tree_.sample_weight
+    weights = np.ones(len(support)) if weights is None else np.asarray(weights)
+    return KernelDensityEnergy(support, weights, float(detector.bandwidth_))
+
+
+def _linear_reconstruction(detector: Any) -> LinearReconstruction | None:
+    d = int(detector.n_features_in_)
+    # r is affine, so its linear part is seen at the origin; whatever r adds cancels.
+    origin = _reconstruct(detector, np.zeros((1, d)))
+    matrix = _reconstruct(detector, np.eye(d)) - origin
+    return LinearReconstruction(lambda X: _reconstruct(detector, X), matrix)
+
+
+def _reconstruct(detector: Any, X: Matrix) -> Matrix:
+    return np.asarray(detector.inverse_transform(transform(detector, X)), dtype=np.float64)
+
+
+def _one_class_svm(detector: OneClassSVM) -> KernelExpansion | None:
+    if detector.kernel == "precomputed":
+        raise ValueError(
+            "OneClassSVM with a precomputed kernel scores kernel values, not features. Pass the "
+            "kernel as a function: OneClassSVM(kernel=function)."
+        )
+    kernel = kernel_of(detector.kernel, float(detector._gamma), detector)
+    if kernel is None:
+        return None
+    support, coefficients = (
+        matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        for matrix in (detector.support_vectors_, detector.dual_coef_)
+    )
+    return KernelExpansion(kernel, support, coefficients[0])
+
+
+def _sgd_one_class_svm(detector: SGDOneClassSVM) -> KernelExpansion:
+    return KernelExpansion(KernelFunction("linear"), detector.coef_.reshape(1, -1), np.ones(1))
+
+
+_KNOWN: dict[Any, Callable[[Any], Score | None]] = {
+    (GaussianMixture, BayesianGaussianMixture): _gaussian_mixture,
+    EllipticEnvelope: _elliptic_envelope,
+    KernelDensity: _kernel_density,
+    (PCA, IncrementalPCA, TruncatedSVD, FastICA): _linear_reconstruction,
+    OneClassSVM: _one_class_svm,
+    SGDOneClassSVM: _sgd_one_class_svm,
+}

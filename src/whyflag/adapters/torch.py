@@ -1,0 +1,108 @@
+"""PyTorch modules and functions as scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyflag.extras import require
+from whyflag.score import Score
+
+if TYPE_CHECKING:
+    from torch import Tensor, device, dtype
+
+
+def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Score:
+    """The score of a PyTorch module.
+
+    A module from (n, d) to (n,) or (n, 1) is the score itself; one from (n, d) to (n, d) is a
+    reconstruction, and its squared error is the score.
+    """
+    if n_features is None:
+        raise ValueError(
+            "A PyTorch module does not tell how many columns it takes: "
+            "as_score(module, n_features=...)."
+        )
+    import torch
+
+    some = next(chain(module.parameters(), module.buffers()), None)
+    dtype = torch.get_default_dtype() if some is None else some.dtype
+    return torch_score(
+        module,
+        n_features,
+        dtype=dtype,
+        device="cpu" if some is None else some.device,
+        higher_is_anomalous=higher_is_anomalous,
+    )
+
+
+def torch_score(
+    function: Callable[[Tensor], Tensor],
+    n_features: int,
+    *,
+    dtype: dtype | None = None,
+    device: device | str = "cpu",
+    higher_is_anomalous: bool = True,
+    threshold: float | None = None,
+) -> Score:
+    """A function of PyTorch tensors as a score, differentiated by autograd.
+
+    Args:
+        function: From rows (n, d) to scores (n,), or to reconstructions of the rows (n, d), whose
+            squared error is then the score. A module, or a function that calls modules (which
+            must be in evaluation mode).
+        n_features: The number of columns d.
+        dtype: What the function computes in; float64 if none is given.
+        device: Where it computes.
+        higher_is_anomalous: False if low scores are the anomalous ones.
+        threshold: A score beyond this, in the function's units, is an alarm.
+    """
+    torch = require("torch", "torch_score")
+    from whyflag.score.torch import Runner, TorchErrors, TorchScore
+
+    modules = [function] if isinstance(function, torch.nn.Module) else []
+    dtype = torch.float64 if dtype is None else dtype
+    runner = Runner(dtype, device, modules)
+    name = getattr(function, "__name__", type(function).__name__)
+    answer = runner.values(_only_tensors(function, name), np.zeros((2, n_features)))
+    score: Score
+    if answer.shape == (2, n_features):
+        if not higher_is_anomalous:
+            raise TypeError("The error of a reconstruction is always high for anomalous rows.")
+
+        def errors(rows: Tensor) -> Tensor:
+            return (rows - function(rows)) ** 2
+
+        score = TorchErrors(errors, n_features, dtype=dtype, device=device, modules=modules)
+        score.threshold = threshold
+        return score
+    if answer.shape not in ((2,), (2, 1)):
+        raise ValueError(
+            f"{name} must map rows (n, {n_features}) to scores (n,) or to reconstructions "
+            f"(n, {n_features}), got {answer.shape} for n = 2."
+        )
+    sign = 1.0 if higher_is_anomalous else -1.0
+
+    def turned(rows: Tensor) -> Tensor:
+        return sign * function(rows).reshape(len(rows))
+
+    score = TorchScore(turned, n_features, dtype=dtype, device=device, modules=modules)
+    score.threshold = None if threshold is None else sign * threshold
+    return score
+
+
+def _only_tensors(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def checked(rows: Tensor) -> Tensor:
+        answer = function(rows)
+        if not hasattr(answer, "detach"):
+            raise TypeError(
+                f"{name} must return one tensor, got {type(answer).__name__}. Wrap it in a "
+                "function that picks the score or the reconstruction, and pass that to "
+                "whyflag.adapters.torch.torch_score."
+            )
+        return answer
+
+    return checked

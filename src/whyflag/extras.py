@@ -1,0 +1,16 @@
+"""Optional packages, asked for when they are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+
+def require(package: str, what: str) -> ModuleType:
+    """Import an optional package, or say which extra of whyflag brings it."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs the {package} package: pip install 'whyflag[{package}]'."
+        ) from error

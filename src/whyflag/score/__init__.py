@@ -1,0 +1,12 @@
+"""Anomaly scores e(x): what whyflag needs of a detector, and nothing else of it."""
+
+from whyflag.score.base import (
+    CurvedScore,
+    DifferentiableScore,
+    MarginalScore,
+    Score,
+    evaluate,
+    unit_from,
+)
+
+__all__ = ["CurvedScore", "DifferentiableScore", "MarginalScore", "Score", "evaluate", "unit_from"]

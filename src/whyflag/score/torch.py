@@ -1,0 +1,155 @@
+"""Functions of PyTorch tensors as scores, with gradients by autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import final
+
+import numpy as np
+import torch
+
+from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.score.base import DifferentiableScore, MarginalScore
+from whyflag.score.function import Audited
+
+TensorFunction = Callable[[torch.Tensor], torch.Tensor]
+
+CHUNK = 2**13  # rows in one call, which bounds the memory that layers take
+
+
+@final
+class TorchScore(DifferentiableScore):
+    """A function of tensors, (n, d) -> (n,), as a score.
+
+    Args:
+        function: The function, high = anomalous; differentiable by autograd.
+        n_features: The number of columns d.
+        dtype: What the function computes in.
+        device: Where it computes.
+        modules: Modules that it uses: they score in evaluation mode, and get their mode back.
+        chunk: Most rows in one call.
+    """
+
+    def __init__(
+        self,
+        function: TensorFunction,
+        n_features: int | None = None,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+        modules: Sequence[torch.nn.Module] = (),
+        chunk: int = CHUNK,
+    ) -> None:
+        self.n_features = n_features
+        self._function = function
+        self._runner = Runner(dtype, device, modules, chunk)
+        self._checked = Audited(lambda X: self._runner.values(function, X))
+
+    def __call__(self, X: Matrix) -> Vector:
+        return self._checked(X)
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        return self._runner.value_and_grad(self._function, X)
+
+
+@final
+class TorchErrors(DifferentiableScore, MarginalScore):
+    """Errors of each feature, (n, d) -> (n, d), as a score: their sum.
+
+    Arguments as those of `TorchScore`.
+    """
+
+    def __init__(
+        self,
+        errors: TensorFunction,
+        n_features: int,
+        *,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | str = "cpu",
+        modules: Sequence[torch.nn.Module] = (),
+        chunk: int = CHUNK,
+    ) -> None:
+        self.n_features = n_features
+        self._errors = errors
+        self._runner = Runner(dtype, device, modules, chunk)
+        self._checked = Audited(lambda X: self._runner.values(self._total, X))
+
+    def __call__(self, X: Matrix) -> Vector:
+        return self._checked(X)
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        return self._runner.value_and_grad(self._total, X)
+
+    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
+        """The errors of the columns in `keep`."""
+        return self._runner.values(self._errors, X) @ keep.T.astype(np.float64)
+
+    def _total(self, X: torch.Tensor) -> torch.Tensor:
+        return self._errors(X).sum(dim=1)
+
+
+@final
+class Runner:
+    """Runs functions of tensors on rows, and leaves no trace in the modules they use."""
+
+    def __init__(
+        self,
+        dtype: torch.dtype,
+        device: torch.device | str,
+        modules: Sequence[torch.nn.Module],
+        chunk: int = CHUNK,
+    ) -> None:
+        self.dtype, self.device = dtype, device
+        self.modules = tuple(modules)
+        self.chunk = chunk
+
+    def values(self, function: TensorFunction, X: Matrix) -> Matrix:
+        """What the function makes of the rows, whatever its shape."""
+        with _evaluation_mode(self.modules), torch.no_grad():
+            parts = [_to_numpy(function(self._tensor(part))) for part in self._parts(X)]
+        return np.concatenate(parts)
+
+    def value_and_grad(self, function: TensorFunction, X: Matrix) -> tuple[Vector, Matrix]:
+        """A function (n, d) -> (n,), and its gradient by the rows."""
+        values, gradients = [], []
+        # A caller may have switched gradients off, for good reasons of its own.
+        with _evaluation_mode(self.modules), torch.inference_mode(False), torch.enable_grad():
+            for part in self._parts(X):
+                rows = self._tensor(part).requires_grad_()
+                value = function(rows)
+                if not value.requires_grad:
+                    raise ValueError(
+                        "The score's value does not depend on the rows by differentiable PyTorch "
+                        "operations (is there a `detach` or `numpy` inside?). Pass it as a plain "
+                        "function of arrays instead: as_score(function)."
+                    )
+                (gradient,) = torch.autograd.grad(value.sum(), rows)
+                values.append(_to_numpy(value))
+                gradients.append(_to_numpy(gradient))
+        return np.concatenate(values), np.concatenate(gradients)
+
+    def _parts(self, X: Matrix) -> Iterator[Matrix]:
+        for begin in range(0, max(len(X), 1), self.chunk):
+            yield X[begin : begin + self.chunk]
+
+    def _tensor(self, X: Matrix) -> torch.Tensor:
+        # A copy, so that a function that writes into its argument does not reach the caller's.
+        return torch.tensor(X, dtype=self.dtype, device=self.device)
+
+
+@contextmanager
+def _evaluation_mode(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
+    """Dropout off, batch statistics frozen; every part's own mode afterwards."""
+    modes = [(part, part.training) for module in modules for part in module.modules()]
+    try:
+        for module in modules:
+            module.eval()
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def _to_numpy(tensor: torch.Tensor) -> Matrix:
+    return tensor.detach().to("cpu", torch.float64).numpy()
