@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo test check core bench lock clean
 
 demo: $(VENV)/.core
 	$(BIN)/python examples/breast_cancer.py
@@ -17,6 +17,14 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# What needs no optional package, in an environment that has none.
+core:
+	rm -rf $(VENV)-core
+	$(PYTHON) -m venv $(VENV)-core
+	$(VENV)-core/bin/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock .
+	$(VENV)-core/bin/python tests/without_extras.py
+	rm -rf $(VENV)-core
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

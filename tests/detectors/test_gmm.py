@@ -23,12 +23,14 @@ def three_clusters(n, seed):
 def test_the_number_of_components_is_the_one_that_held_out_rows_prefer():
     detector = GMM((1, 2, 3)).fit(three_clusters(600, 0))
     assert detector.n_components_ == 3
-    scores = detector.validation_scores_
-    assert scores[1] < scores[2] < scores[3]
+    losses = [candidate.held_out_loss for candidate in detector.selection_.candidates]
+    assert losses[0] > losses[1] > losses[2]
+    assert detector.selection_.best.settings == {"n_components": 3}
 
 
 def test_the_paper_s_numbers_of_components_are_the_default():
-    assert set(GMM().fit(three_clusters(200, 0)).validation_scores_) == {2, 3, 4}
+    candidates = GMM().fit(three_clusters(200, 0)).selection_.candidates
+    assert [candidate.settings["n_components"] for candidate in candidates] == [2, 3, 4]
 
 
 def test_given_held_out_rows_decide():
@@ -86,7 +88,7 @@ def test_an_unfitted_detector_cannot_be_explained():
     [
         ({"n_components": 0}, "n_components.*positive"),
         ({"n_components": ()}, "n_components.*positive"),
-        ({"validation_fraction": 1.0}, "validation_fraction.*between 0 and 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction.*at most 0.9"),
         ({"contamination": 0.9}, "contamination.*at most 0.5"),
     ],
 )

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.mixture import GaussianMixture
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import Matrix
+from whyflag.detectors.base import Detector, standardisation
+from whyflag.detectors.selection import Candidate, choose
 from whyflag.score.mixture import MixtureEnergy
 
 
 @final
-class GMM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class GMM(Detector):
     """Gaussian mixture; the anomaly score is its energy, −log density.
 
     The number of components is the one whose mixture gives held-out rows the highest likelihood
@@ -34,7 +35,7 @@ class GMM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         n_components_: The number that was chosen.
-        validation_scores_: Mean log-likelihood of the held-out rows by number of components.
+        selection_: The numbers that were tried, and the mean energy of held-out rows with each.
         n_iter_: Iterations of the chosen fit.
         offset_: `score_samples` below this is anomalous.
     """
@@ -59,96 +60,55 @@ class GMM(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: Any, y: Any = None, *, X_valid: Any = None) -> GMM:
-        """Fit to normal rows, (n, d).
-
-        Args:
-            X: Normal rows.
-            y: Ignored.
-            X_valid: Held-out normal rows for the choice of the number of components. Without
-                them, a part of `X` is held out.
-        """
-        rows: Matrix = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        self._check_settings()
-        location = rows.mean(axis=0)
-        spread = rows.std(axis=0)
-        spread = np.where(spread > 1e-12 * np.abs(rows).max(axis=0), spread, 1.0)
-        Z = (rows - location) / spread
-        if X_valid is None:
-            order = np.random.default_rng(self.seed).permutation(len(Z))
-            n_held = max(1, round(self.validation_fraction * len(Z)))
-            held, seen = Z[order[:n_held]], Z[order[n_held:]]
-        else:
-            held = validate_data(self, X_valid, dtype=np.float64, reset=False)
-            held, seen = (held - location) / spread, Z
-
-        numbers = np.atleast_1d(np.asarray(self.n_components)).tolist()
+        rows, seen, held = self._read(X, X_valid)
+        numbers = self._numbers()
+        self.location_, self.spread_ = standardisation(rows)
+        Z, Z_seen, Z_held = ((part - self.location_) / self.spread_ for part in (rows, seen, held))
         # More components than rows cannot be fitted.
-        candidates = [k for k in numbers if k <= len(seen)] or [1]
-        self.validation_scores_ = {}
-        if len(candidates) > 1:
-            for k in candidates:
-                self.validation_scores_[k] = float(self._fit_mixture(seen, k).score(held))
-        best = max(self.validation_scores_, key=self.validation_scores_.__getitem__, default=None)
-        self.n_components_ = candidates[0] if best is None else best
-        mixture = self._fit_mixture(Z, self.n_components_)
-        self.weights_, self.means_, self.covariances_ = (
-            mixture.weights_,
-            mixture.means_,
-            mixture.covariances_,
-        )
-        self.location_, self.spread_ = location, spread
+        possible = [k for k in numbers if k <= len(seen)] or [1]
+        candidates = [self._candidate(k, Z_seen, Z_held) for k in possible]
+        self.selection_ = choose("mean energy of held-out standardised rows", candidates)
+        self.n_components_ = self.selection_.best.settings["n_components"]
+        mixture = self._mixture(self.n_components_).fit(Z)
+        self.weights_, self.means_ = mixture.weights_, mixture.means_
+        self.covariances_ = mixture.covariances_
         self.n_iter_ = mixture.n_iter_
-        self.offset_ = 0.0
-        self.offset_ = float(np.percentile(self.score_samples(X), 100 * self.contamination))
+        self.offset_ = self._offset(self._energy(), rows)
         return self
 
     def to_score(self) -> MixtureEnergy:
         """The energy as a score, high = anomalous."""
         check_is_fitted(self)
+        energy = self._energy()
+        self._named(energy, self.offset_)
+        return energy
+
+    def _energy(self) -> MixtureEnergy:
         return MixtureEnergy(
-            np.log(self.weights_),
-            self.means_,
-            self.covariances_,
-            self.location_,
-            self.spread_,
-            threshold=-self.offset_,
+            np.log(self.weights_), self.means_, self.covariances_, self.location_, self.spread_
         )
 
-    def score_samples(self, X: Any) -> Vector:
-        """Log-density of rows, high = normal, as everywhere in scikit-learn."""
-        check_is_fitted(self)
-        rows: Matrix = validate_data(self, X, dtype=np.float64, reset=False)
-        return -self.to_score()(rows)
+    def _candidate(self, k: int, seen: Matrix, held: Matrix) -> Candidate:
+        settings = {"n_components": k}
+        try:
+            mixture = self._mixture(k).fit(seen)
+        except ValueError as error:  # a covariance that collapsed
+            return Candidate(settings, np.nan, f"failed: {error}")
+        return Candidate(settings, -float(mixture.score(held)), f"{mixture.n_iter_} iterations")
 
-    def decision_function(self, X: Any) -> Vector:
-        """`score_samples` above the threshold: negative = anomalous."""
-        return self.score_samples(X) - self.offset_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """1 for normal rows, −1 for anomalous ones."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
-
-    def _fit_mixture(self, Z: Matrix, k: int) -> GaussianMixture:
-        mixture = GaussianMixture(
+    def _mixture(self, k: int) -> GaussianMixture:
+        return GaussianMixture(
             k,
             reg_covar=self.reg_covar,
             n_init=self.n_init,
             max_iter=self.max_iter,
             random_state=self.seed,
         )
-        return mixture.fit(Z)
 
-    def _check_settings(self) -> None:
+    def _numbers(self) -> list[int]:
         numbers = np.atleast_1d(np.asarray(self.n_components))
         if numbers.size == 0 or numbers.dtype.kind not in "iu" or (numbers < 1).any():
             raise ValueError(
                 f"`n_components` must be one or more positive numbers, got {self.n_components!r}."
             )
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"`validation_fraction` must be between 0 and 1, got {self.validation_fraction}."
-            )
-        if not 0 < self.contamination <= 0.5:
-            raise ValueError(
-                f"`contamination` must be above 0 and at most 0.5, got {self.contamination}."
-            )
+        return [int(k) for k in numbers]

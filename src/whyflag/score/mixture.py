@@ -30,7 +30,6 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         spread: What each column was divided by, (d,).
         whiten: Triangular W_k with Σ_k⁻¹ = W_k W_kᵀ, (K, d, d), if they are known: where
             covariances are nearly singular, only a detector's own give the detector's own scores.
-        threshold: Energy above which a row is an alarm.
     """
 
     def __init__(
@@ -42,12 +41,10 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         spread: Vector | None = None,
         *,
         whiten: Tensor | None = None,
-        threshold: float | None = None,
     ) -> None:
         d = means.shape[1]
         self.n_features = d
         self.unit = 1.0
-        self.threshold = threshold
         self.log_weights = log_weights
         self.means = means
         self.covariances = covariances

@@ -1,0 +1,51 @@
+"""What must work with the core alone: a script for where no optional package can be imported."""
+
+import importlib
+import tempfile
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+
+EXTRAS = ("torch", "pyod", "shap", "matplotlib")
+
+
+def refused(action, message):
+    said = "nothing"
+    try:
+        action()
+    except ImportError as error:
+        said = str(error)
+    assert message in said, said
+
+
+def main():
+    for name in EXTRAS:
+        refused(lambda name=name: importlib.import_module(name), name)
+
+    import whyflag.detectors
+    from whyflag import Explainer, as_score
+
+    rng = np.random.default_rng(0)
+    normal = rng.multivariate_normal([20, 50], [[4, 9], [9, 25]], size=300)
+    flagged = np.array([[20.0, 62.0], [26.0, 50.0]])
+    gmm = whyflag.detectors.GMM().fit(normal)
+    forest = IsolationForest(random_state=0).fit(normal)
+    for detector in (gmm, forest, as_score(gmm.score_samples, higher_is_anomalous=False)):
+        attribution = Explainer(detector, normal)(flagged)
+        assert attribution.top(1)["feature"].tolist() == ["x1", "x0"], detector
+    with tempfile.TemporaryDirectory() as folder:
+        gmm.save(folder)
+        whyflag.detectors.load(folder)
+
+    for name in ("VAE", "DAGMM"):
+        install = f"{name} needs the torch package: pip install 'whyflag[torch]'."
+        refused(lambda name=name: getattr(whyflag.detectors, name), install)
+    refused(attribution.to_shap, "to_shap() needs the shap package: pip install 'whyflag[shap]'.")
+    from whyflag.adapters.torch import torch_score
+
+    refused(lambda: torch_score(lambda rows: rows, 2), "pip install 'whyflag[torch]'")
+    print("The core works without extras.")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
