@@ -1,7 +1,7 @@
 """Every detector that users have, tried in one world: the table of docs/detectors.md.
 
 Rows of eight correlated sensors, one value of each row moved by six standard deviations. Run with
-`python -m benchmarks.detectors`; names of detectors as arguments run only those, and print.
+`python -m benchmarks.detectors`; with names of detectors as arguments only those, without writing.
 """
 
 from __future__ import annotations
@@ -181,8 +181,7 @@ def main() -> None:
         ]
         for entry in tqdm(chosen, desc=library, disable=None):
             lines.append(line(entry))
-            if asked:
-                tqdm.write(lines[-1])
+            tqdm.write(lines[-1])
         parts.append("\n".join(lines))
     if not asked:
         before, _, rest = PAGE.read_text().partition(BEGIN)

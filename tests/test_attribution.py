@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -60,6 +61,16 @@ def test_top_of_nothing_is_refused():
 
 def test_repr_is_short():
     assert repr(make()) == "<Attribution by no named method: 2 rows, 3 features>"
+    alarmed = replace(make(), threshold=float(make().scores.min()), method="ASH")
+    assert repr(alarmed) == "<Attribution by ASH: 2 rows (1 flagged), 3 features>"
+
+
+def test_how_far_above_the_alarm_a_row_is():
+    attribution = replace(make(), threshold=float(make().scores.min()))
+    np.testing.assert_array_equal(attribution.excess, attribution.scores - attribution.threshold)
+    np.testing.assert_array_equal(attribution.flagged, attribution.excess > 0)
+    with pytest.raises(ValueError, match=r"no threshold.*as_score\(detector, threshold="):
+        make().excess  # noqa: B018
 
 
 def test_frame_has_the_names():

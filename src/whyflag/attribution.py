@@ -82,7 +82,9 @@ class Attribution:
 
     def __repr__(self) -> str:
         n, p = self.values.shape
-        return f"<Attribution by {self.method or 'no named method'}: {n} rows, {p} features>"
+        alarms = "" if self.threshold is None else f" ({int(self.flagged.sum())} flagged)"
+        by = self.method or "no named method"
+        return f"<Attribution by {by}: {n} rows{alarms}, {p} features>"
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])

@@ -93,7 +93,7 @@ def test_networks_of_several_sizes_side_by_side_are_each_as_alone():
 
     sizes = [(4, 1, 2), (8, 3, 4), (4, 3, 2)]
     widths = [
-        {"input": 8, "hidden": h, "latent": z, "features": z + 2, "components": k}
+        {"input": 8, "hidden": h, "latent": z, "features": z + 2, "n_components": k}
         for h, z, k in sizes
     ]
     seeds = [(0, i) for i in range(3)]
@@ -106,7 +106,7 @@ def test_networks_of_several_sizes_side_by_side_are_each_as_alone():
         )
         features, _ = describe(stack, rows, binary)
         mixture = mixture_of(stack, features)
-        penalty = mixture.singularity(stack.masks["components"])
+        penalty = mixture.singularity(stack.masks["n_components"])
         return mixture.energy(features), penalty
 
     together, penalties = energies([0, 1, 2])

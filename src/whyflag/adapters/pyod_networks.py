@@ -25,7 +25,7 @@ def network_score(detector: Any) -> Score:
     """The score of one of the `NETWORKS`. Its modules become double: pass a copy."""
     import torch
 
-    from whyflag.score.torch import TorchScore
+    from whyflag.score.torch import Runner, TorchScore
 
     names, forward = NETWORKS[type(detector).__name__]
     modules = [getattr(detector, name).to("cpu", torch.float64) for name in names]
@@ -36,7 +36,7 @@ def network_score(detector: Any) -> Score:
     def function(rows: Tensor) -> Tensor:
         return forward(detector, (rows - location) / spread)
 
-    return TorchScore(function, modules=modules)
+    return TorchScore(function, runner=Runner(modules=modules))
 
 
 def _standardisation(detector: Any) -> tuple[Vector, Vector]:

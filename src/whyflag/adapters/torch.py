@@ -64,8 +64,7 @@ def torch_score(
     from whyflag.score.torch import Runner, TorchErrors, TorchScore
 
     modules = [function] if isinstance(function, torch.nn.Module) else []
-    dtype = torch.float64 if dtype is None else dtype
-    runner = Runner(dtype, device, modules)
+    runner = Runner(torch.float64 if dtype is None else dtype, device, modules)
     name = getattr(function, "__name__", type(function).__name__)
     answer = runner.values(_only_tensors(function, name), np.zeros((2, n_features)))
     score: Score
@@ -76,7 +75,7 @@ def torch_score(
         def errors(rows: Tensor) -> Tensor:
             return (rows - function(rows)) ** 2
 
-        score = TorchErrors(errors, n_features, dtype=dtype, device=device, modules=modules)
+        score = TorchErrors(errors, n_features, runner)
         score.threshold = threshold
         return score
     if answer.shape not in ((2,), (2, 1)):
@@ -89,7 +88,7 @@ def torch_score(
     def turned(rows: Tensor) -> Tensor:
         return sign * function(rows).reshape(len(rows))
 
-    score = TorchScore(turned, n_features, dtype=dtype, device=device, modules=modules)
+    score = TorchScore(turned, n_features, runner)
     score.threshold = None if threshold is None else sign * threshold
     return score
 

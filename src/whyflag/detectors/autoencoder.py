@@ -1,9 +1,9 @@
-"""What VAE and DAGMM share: sizes of networks, the decoder, and the error of a reconstruction."""
+"""What VAE and DAGMM share: sizes and training of candidates, decoder, error of reconstruction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,7 +11,9 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from whyflag.arrays import BoolVector, Matrix
-from whyflag.detectors.stack import Layer, Stack
+from whyflag.detectors.selection import Candidate, Selection, choose
+from whyflag.detectors.stack import Layer, Stack, Widths
+from whyflag.detectors.training import Trained, train_together
 
 DECODER = (
     Layer("decoder_1", "latent", "hidden"),
@@ -60,7 +62,66 @@ def binary_columns(binary: Any, rows: Matrix) -> BoolVector:
     return mask
 
 
-def groups(widths: Sequence[dict[str, int]]) -> Iterator[list[int]]:
+class Network(Protocol):
+    """What training needs to know of a detector: its settings."""
+
+    learning_rate: float
+    batch_size: int
+    max_updates: int
+    patience: int
+    seed: int
+
+
+def train_candidates(
+    detector: Network,
+    layers: Sequence[Layer],
+    widths: Sequence[Widths],
+    rows: Tensor,
+    loss: Callable[[Stack, Tensor, torch.Generator], Tensor],
+    held_out_loss: Callable[[Stack], Tensor],
+    batch_size: int | None = None,
+) -> list[Trained]:
+    """Train a network for each candidate's widths, as many side by side as pays."""
+    trained: dict[int, Trained] = {}
+    for together in _groups(widths):
+        results = train_together(
+            Stack.random(
+                layers,
+                [widths[i] for i in together],
+                [(detector.seed, i) for i in together],
+                torch.float32,
+            ),
+            rows,
+            loss,
+            held_out_loss,
+            learning_rate=detector.learning_rate,
+            batch_size=detector.batch_size if batch_size is None else batch_size,
+            max_updates=detector.max_updates,
+            patience=detector.patience,
+            seed=detector.seed,
+            label=f"{type(detector).__name__}, {len(together)} of {len(widths)} candidates",
+        )
+        trained |= dict(zip(together, results, strict=True))
+    return [trained[i] for i in range(len(widths))]
+
+
+def selection_of(criterion: str, widths: Sequence[Widths], trained: list[Trained]) -> Selection:
+    """The choice among trained candidates, by the sizes that a user has a say in."""
+    chosen_sizes = ("n_components", "latent", "hidden")
+    return choose(
+        criterion,
+        [
+            Candidate(
+                {name: each[name] for name in chosen_sizes if name in each},
+                result.held_out_loss,
+                result.outcome,
+            )
+            for each, result in zip(widths, trained, strict=True)
+        ],
+    )
+
+
+def _groups(widths: Sequence[Widths]) -> Iterator[list[int]]:
     """Positions of the candidates that train together."""
     if widths[0]["input"] <= FEW_COLUMNS:
         yield list(range(len(widths)))

@@ -16,15 +16,15 @@ from whyflag.detectors.autoencoder import (
     binary_columns,
     decode,
     errors,
-    groups,
     reconstruction,
+    selection_of,
+    train_candidates,
     widths_of,
 )
 from whyflag.detectors.base import Detector, standardisation
 from whyflag.detectors.latent_mixture import LatentMixture
-from whyflag.detectors.selection import Candidate, choose
 from whyflag.detectors.stack import Layer, Stack
-from whyflag.detectors.training import Trained, train_together
+from whyflag.detectors.training import Trained
 from whyflag.score import Score
 from whyflag.score.torch import TorchScore
 
@@ -33,11 +33,12 @@ LAYERS = (
     Layer("code", "hidden", "latent"),
     *DECODER,
     Layer("estimator", "features", "hidden"),
-    Layer("membership", "hidden", "components"),
+    Layer("membership", "hidden", "n_components"),
 )
 # Weights of the energy and of the penalty on singularity, as Zong et al. (ICLR 2018) have them.
 ENERGY_WEIGHT = 0.1
 SINGULARITY_WEIGHT = 0.005
+ROWS_PER_FEATURE = 8  # in a batch, so that its covariances are not singular
 # Lengths of rows and errors count from here, so that a row of zeros has a direction.
 SHORTEST = 1e-3
 
@@ -59,7 +60,8 @@ class DAGMM(Detector):
         hidden: Sizes of the hidden layers to choose from, likewise.
         binary: "auto" for the columns that hold only 0 and 1, or their positions.
         learning_rate: Adam's.
-        batch_size: Rows in a batch; each batch has a mixture of its own while training.
+        batch_size: Rows in a batch, or eight times the number of the mixture's features if that is
+            more: while training each batch has a mixture of its own.
         max_updates: Most updates of the weights.
         patience: Updates without a gain in the held-out loss after which a candidate is stopped.
         validation_fraction: Part of the rows that is held out, unless `fit` is given held-out rows.
@@ -112,29 +114,15 @@ class DAGMM(Detector):
             widths_of("latent", self.latent, d),
         )
         widths = [
-            {"input": d, "hidden": h, "latent": z, "features": z + 2, "components": k}
+            {"n_components": k, "latent": z, "hidden": h, "features": z + 2, "input": d}
             for k, h, z in sizes
         ]
         self.binary_ = binary_columns(self.binary, rows)
         self.location_, self.spread_ = standardisation(rows, leave=self.binary_)
         trained = self._train(widths, seen, held)
-        self.selection_ = choose(
-            "loss of held-out rows",
-            [
-                Candidate(
-                    {
-                        "n_components": each["components"],
-                        "latent": each["latent"],
-                        "hidden": each["hidden"],
-                    },
-                    result.held_out_loss,
-                    result.outcome,
-                )
-                for each, result in zip(widths, trained, strict=True)
-            ],
-        )
+        self.selection_ = selection_of("loss of held-out rows", widths, trained)
         best = self.selection_.candidates.index(self.selection_.best)
-        self.n_components_ = widths[best]["components"]
+        self.n_components_ = widths[best]["n_components"]
         self.latent_, self.hidden_ = widths[best]["latent"], widths[best]["hidden"]
         self.weights_ = trained[best].arrays
         stack = self._stack()
@@ -175,7 +163,7 @@ class DAGMM(Detector):
             "hidden": self.hidden_,
             "latent": self.latent_,
             "features": self.latent_ + 2,
-            "components": self.n_components_,
+            "n_components": self.n_components_,
         }
         return Stack.of(LAYERS, [widths], [self.weights_])
 
@@ -196,27 +184,16 @@ class DAGMM(Detector):
             features, outputs = describe(stack, held_rows, binary)
             return objective(stack, held_rows, features, outputs, mixture, binary)
 
-        trained: dict[int, Trained] = {}
-        for together in groups(widths):
-            results = train_together(
-                Stack.random(
-                    LAYERS,
-                    [widths[i] for i in together],
-                    [(self.seed, i) for i in together],
-                    torch.float32,
-                ),
-                seen_rows,
-                loss,
-                held_out_loss,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                max_updates=self.max_updates,
-                patience=self.patience,
-                seed=self.seed,
-                label=f"DAGMM, {len(together)} of {len(widths)} candidates",
-            )
-            trained |= dict(zip(together, results, strict=True))
-        return [trained[i] for i in range(len(widths))]
+        widest = max(each["features"] for each in widths)
+        return train_candidates(
+            self,
+            LAYERS,
+            widths,
+            seen_rows,
+            loss,
+            held_out_loss,
+            batch_size=max(self.batch_size, ROWS_PER_FEATURE * widest),
+        )
 
 
 def describe(stack: Stack, rows: Tensor, binary: Tensor) -> tuple[Tensor, Tensor]:
@@ -236,7 +213,7 @@ def describe(stack: Stack, rows: Tensor, binary: Tensor) -> tuple[Tensor, Tensor
 
 def mixture_of(stack: Stack, features: Tensor) -> LatentMixture:
     """The mixture of rows, each belonging to components as the estimation network says."""
-    absent = stack.masks["components"] == 0
+    absent = stack.masks["n_components"] == 0
     logits = stack.linear("membership", stack.hidden("estimator", features))
     memberships = torch.softmax(logits.masked_fill(absent, -torch.inf), dim=2)
     return LatentMixture.estimate(features, memberships, stack.masks["features"])
@@ -253,7 +230,7 @@ def objective(
     """Reconstruction error, energy and penalty, of each network on all rows: (C,)."""
     missed = errors(rows, outputs, binary).sum(dim=2).mean(dim=1)  # C
     energy = mixture.energy(features).mean(dim=1)
-    singularity = mixture.singularity(stack.masks["components"])
+    singularity = mixture.singularity(stack.masks["n_components"])
     return missed + ENERGY_WEIGHT * energy + SINGULARITY_WEIGHT * singularity
 
 

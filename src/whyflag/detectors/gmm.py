@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted
+from tqdm.auto import tqdm
 
 from whyflag.arrays import Matrix
 from whyflag.detectors.base import Detector, standardisation
@@ -66,7 +67,8 @@ class GMM(Detector):
         Z, Z_seen, Z_held = ((part - self.location_) / self.spread_ for part in (rows, seen, held))
         # More components than rows cannot be fitted.
         possible = [k for k in numbers if k <= len(seen)] or [1]
-        candidates = [self._candidate(k, Z_seen, Z_held) for k in possible]
+        bar = tqdm(possible, desc="GMM", unit="candidate", delay=2, disable=None)
+        candidates = [self._candidate(k, Z_seen, Z_held) for k in bar]
         self.selection_ = choose("mean energy of held-out standardised rows", candidates)
         self.n_components_ = self.selection_.best.settings["n_components"]
         mixture = self._mixture(self.n_components_).fit(Z)

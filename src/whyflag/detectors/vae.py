@@ -18,16 +18,16 @@ from whyflag.detectors.autoencoder import (
     binary_columns,
     decode,
     errors,
-    groups,
     reconstruction,
+    selection_of,
+    train_candidates,
     widths_of,
 )
 from whyflag.detectors.base import Detector, standardisation
-from whyflag.detectors.selection import Candidate, choose
 from whyflag.detectors.stack import Layer, Stack
-from whyflag.detectors.training import Trained, train_together
+from whyflag.detectors.training import Trained
 from whyflag.score import Score
-from whyflag.score.torch import TorchErrors, TorchScore
+from whyflag.score.torch import Runner, TorchErrors, TorchScore
 
 LAYERS = (
     Layer("encoder", "input", "hidden"),
@@ -117,20 +117,10 @@ class VAE(Detector):
         self._check_settings()
         self.binary_ = binary_columns(self.binary, rows)
         self.location_, self.spread_ = standardisation(rows, leave=self.binary_)
-        widths = [{"input": d, "latent": z, "hidden": h} for h, z in product(hiddens, latents)]
+        widths = [{"latent": z, "hidden": h, "input": d} for h, z in product(hiddens, latents)]
         draws = _draws(self.n_draws, max(latents), self.seed)
         trained = self._train(widths, seen, held, draws)
-        self.selection_ = choose(
-            "mean negative ELBO of held-out rows",
-            [
-                Candidate(
-                    {"latent": each["latent"], "hidden": each["hidden"]},
-                    result.held_out_loss,
-                    result.outcome,
-                )
-                for each, result in zip(widths, trained, strict=True)
-            ],
-        )
+        self.selection_ = selection_of("mean negative ELBO of held-out rows", widths, trained)
         best = self.selection_.candidates.index(self.selection_.best)
         self.latent_, self.hidden_ = widths[best]["latent"], widths[best]["hidden"]
         self.weights_ = trained[best].arrays
@@ -171,7 +161,8 @@ class VAE(Detector):
         if kind == "reconstruction":
             score = TorchErrors(error_of_each, d)
         else:
-            score = TorchScore(bound, d, chunk=max(1, SCORED_VALUES // len(self.draws_)))
+            runner = Runner(chunk=max(1, SCORED_VALUES // len(self.draws_)))
+            score = TorchScore(bound, d, runner)
         score.unit = 1.0  # both are −log likelihoods, but for a constant
         return score
 
@@ -196,27 +187,7 @@ class VAE(Detector):
             few = few_draws[:, : stack.padded["latent"]]
             return negative_elbo(stack, held_rows, few, binary).mean(dim=1)
 
-        trained: dict[int, Trained] = {}
-        for together in groups(widths):
-            results = train_together(
-                Stack.random(
-                    LAYERS,
-                    [widths[i] for i in together],
-                    [(self.seed, i) for i in together],
-                    torch.float32,
-                ),
-                seen_rows,
-                loss,
-                held_out_loss,
-                learning_rate=self.learning_rate,
-                batch_size=self.batch_size,
-                max_updates=self.max_updates,
-                patience=self.patience,
-                seed=self.seed,
-                label=f"VAE, {len(together)} of {len(widths)} candidates",
-            )
-            trained |= dict(zip(together, results, strict=True))
-        return [trained[i] for i in range(len(widths))]
+        return train_candidates(self, LAYERS, widths, seen_rows, loss, held_out_loss)
 
     def _check_settings(self) -> None:
         if self.kind not in _KINDS:

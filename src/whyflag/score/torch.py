@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -25,25 +26,15 @@ class TorchScore(DifferentiableScore):
     Args:
         function: The function, high = anomalous; differentiable by autograd.
         n_features: The number of columns d.
-        dtype: What the function computes in.
-        device: Where it computes.
-        modules: Modules that it uses: they score in evaluation mode, and get their mode back.
-        chunk: Most rows in one call.
+        runner: How it is run.
     """
 
     def __init__(
-        self,
-        function: TensorFunction,
-        n_features: int | None = None,
-        *,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | str = "cpu",
-        modules: Sequence[torch.nn.Module] = (),
-        chunk: int = CHUNK,
+        self, function: TensorFunction, n_features: int | None = None, runner: Runner | None = None
     ) -> None:
         self.n_features = n_features
         self._function = function
-        self._runner = Runner(dtype, device, modules, chunk)
+        self._runner = runner or Runner()
         self._checked = Audited(lambda X: self._runner.values(function, X))
 
     def __call__(self, X: Matrix) -> Vector:
@@ -61,18 +52,11 @@ class TorchErrors(DifferentiableScore, MarginalScore):
     """
 
     def __init__(
-        self,
-        errors: TensorFunction,
-        n_features: int,
-        *,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | str = "cpu",
-        modules: Sequence[torch.nn.Module] = (),
-        chunk: int = CHUNK,
+        self, errors: TensorFunction, n_features: int, runner: Runner | None = None
     ) -> None:
         self.n_features = n_features
         self._errors = errors
-        self._runner = Runner(dtype, device, modules, chunk)
+        self._runner = runner or Runner()
         self._checked = Audited(lambda X: self._runner.values(self._total, X))
 
     def __call__(self, X: Matrix) -> Vector:
@@ -90,19 +74,21 @@ class TorchErrors(DifferentiableScore, MarginalScore):
 
 
 @final
+@dataclass(frozen=True)
 class Runner:
-    """Runs functions of tensors on rows, and leaves no trace in the modules they use."""
+    """Runs functions of tensors on rows, and leaves no trace in the modules they use.
 
-    def __init__(
-        self,
-        dtype: torch.dtype,
-        device: torch.device | str,
-        modules: Sequence[torch.nn.Module],
-        chunk: int = CHUNK,
-    ) -> None:
-        self.dtype, self.device = dtype, device
-        self.modules = tuple(modules)
-        self.chunk = chunk
+    Args:
+        dtype: What the functions compute in.
+        device: Where they compute.
+        modules: Modules that they use: these score in evaluation mode, and get their mode back.
+        chunk: Most rows in one call.
+    """
+
+    dtype: torch.dtype = torch.float64
+    device: torch.device | str = "cpu"
+    modules: Sequence[torch.nn.Module] = ()
+    chunk: int = CHUNK
 
     def values(self, function: TensorFunction, X: Matrix) -> Matrix:
         """What the function makes of the rows, whatever its shape."""
