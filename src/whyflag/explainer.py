@@ -14,7 +14,7 @@ from whyflag.arrays import Matrix, Table, read_table
 from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Domain
 from whyflag.methods import Method, get_method
-from whyflag.score import evaluate, unit_from
+from whyflag.score import CurvedScore, evaluate, unit_from
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
@@ -35,7 +35,8 @@ class Explainer:
         method: Name of a method of the paper, in any case, or a configured method such as
             `ASH(gamma=0.1)`.
         domain: What values a row may take, and who the players are; read off the background if
-            none is given.
+            none is given. Then values stay within the range of the background, unless the score
+            has a bottom by nature (mixtures, distances, linear reconstructions).
         chunk_size: Rows explained at a time; chosen to bound memory if none is given. Does not
             change the result.
 
@@ -64,10 +65,14 @@ class Explainer:
             )
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
-        self.domain = Domain.infer(background) if domain is None else domain
         self.method = get_method(method)
-        self.score = as_score(detector, n_features=self.domain.n_columns)
-        self.domain = self._match_names(background, inferred=domain is None)
+        width = (
+            read_table(background, name="background").values.shape[1]
+            if domain is None
+            else domain.n_columns
+        )
+        self.score = as_score(detector, n_features=width)
+        self.domain = self._infer(background) if domain is None else self._matched(domain)
         rows = None
         if background is not None:
             table = self._read(background, "background")
@@ -115,20 +120,28 @@ class Explainer:
         some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))
         return unit_from(evaluate(self.score, rows[some]), rows.shape[1])
 
-    def _match_names(self, background: Any, *, inferred: bool) -> Domain:
-        """The domain with its columns named, and in the order, as the detector was fitted."""
-        names, domain = self.score.feature_names, self.domain
+    def _infer(self, background: Any) -> Domain:
+        """The domain of normal rows, in the order of columns that the detector was fitted with."""
+        names = self.score.feature_names
+        if names is not None and hasattr(background, "columns"):
+            read_table(background, name="background", columns=names)  # says what is missing
+            background = background[list(names)]
+        # Normal is what was seen: a score without a bottom, such as a linear one, would call ever
+        # further values more normal. One of known curvature has a bottom, and bounds cost time.
+        bounded = not isinstance(self.score, CurvedScore)
+        return self._matched(Domain.infer(background, bounded=bounded))
+
+    def _matched(self, domain: Domain) -> Domain:
+        """The domain with its columns named as the detector was fitted."""
+        names = self.score.feature_names
         if names is None or names == domain.columns:
             return domain
-        if not domain.named:
-            return domain.rename(names)
-        if not inferred:
+        if domain.named:
             raise ValueError(
                 f"`domain` must have the columns that the detector was fitted with, {list(names)}, "
                 f"got {list(domain.columns)}."
             )
-        read_table(background, name="background", columns=names)  # says what is missing
-        return Domain.infer(background[list(names)])
+        return domain.rename(names)
 
     def _read(self, X: Any, name: str) -> Table:
         columns = self.domain.columns if self.domain.named else None

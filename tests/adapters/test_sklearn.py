@@ -11,6 +11,8 @@ from planted import (
     assert_unchanged_by_explaining,
     found,
 )
+from pyod.models.knn import KNN
+from pyod.models.mcd import MCD
 from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -40,6 +42,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import OneClassSVM
 
 from whyflag import Explainer, as_score
+from whyflag.detectors import GMM
 from whyflag.score import CurvedScore, DifferentiableScore, MarginalScore
 
 
@@ -298,6 +301,30 @@ def test_another_librarys_detector_with_scikit_learns_conventions():
     score = as_score(Distance().fit(NORMAL))
     np.testing.assert_allclose(score(HELD_OUT), (HELD_OUT**2).sum(axis=1) - 100)
     assert score.threshold == 0.0
+
+
+def test_a_subclass_is_asked_itself():
+    class Doubled(GaussianMixture):
+        def score_samples(self, X):
+            return 2 * super().score_samples(X)
+
+    detector = Doubled(random_state=0).fit(NORMAL)
+    score = as_score(detector)
+    assert not isinstance(score, DifferentiableScore)
+    np.testing.assert_allclose(score(HELD_OUT), -detector.score_samples(HELD_OUT))
+
+
+@pytest.mark.parametrize(
+    "last", [GMM(2), KNN(), MCD(random_state=0)], ids=["whyflag", "PyOD", "PyOD, smooth"]
+)
+def test_the_last_step_can_be_another_librarys(last):
+    pipeline = scaled(last).fit(NORMAL)
+    Z = pipeline[:-1].transform(PLANTED)
+    expected = -last.score_samples(Z) if isinstance(last, GMM) else last.decision_function(Z)
+    score = as_score(pipeline)
+    np.testing.assert_allclose(score(PLANTED), expected, rtol=1e-10)
+    assert score.threshold == as_score(last).threshold is not None
+    assert found(pipeline, n=20) >= 0.8
 
 
 @pytest.mark.parametrize(

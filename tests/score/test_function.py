@@ -62,3 +62,20 @@ def test_a_gradient_of_the_wrong_shape_is_refused():
     assert isinstance(score, DifferentiableScore)
     with pytest.raises(ValueError, match=r"gradient must map rows \(20, 3\).*got \(20,\)"):
         score.value_and_grad(X)
+
+
+def test_an_error_inside_the_score_says_what_it_was_called_with():
+    with pytest.raises(AttributeError) as caught:
+        as_score(lambda X: X.norm(dim=1))(X)
+    assert "float64 array of shape (20, 3)" in caught.value.__notes__[0]
+    assert "torch_score" in caught.value.__notes__[0]
+
+
+def test_a_score_that_fails_on_a_row_alone_is_refused():
+    def lonely(X):
+        if len(X) == 1:
+            raise IndexError("no neighbour")
+        return squares(X)
+
+    with pytest.raises(ValueError, match="fails on a row alone: IndexError: no neighbour"):
+        as_score(lonely)(X)

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
+from whyflag.adapters import as_score
 from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.reconstruction import LinearReconstruction, Reconstruction
@@ -37,7 +38,7 @@ def adapt(detector: Any) -> Score:
     squared error of its reconstruction. The threshold is the estimator's `offset_`.
     """
     if hasattr(detector, "best_estimator_"):  # of a search over settings
-        return adapt(detector.best_estimator_)
+        return as_score(detector.best_estimator_)
     if isinstance(detector, LocalOutlierFactor) and not detector.novelty:
         raise ValueError(
             "LocalOutlierFactor can score rows other than its training rows only if it was made "
@@ -54,9 +55,10 @@ def adapt(detector: Any) -> Score:
 
 
 def _estimator(detector: Any) -> Score:
-    for known, build in _KNOWN.items():
-        if isinstance(detector, known) and (score := build(detector)) is not None:
-            return score
+    # Of a subclass nothing is known: it may score otherwise.
+    build = _KNOWN.get(type(detector))
+    if build is not None and (score := build(detector)) is not None:
+        return score
     own = deepcopy(detector)  # neighbours' trees, for one, count the times they are asked
     if type(own).__module__.startswith("sklearn.decomposition.") and hasattr(
         own, "inverse_transform"
@@ -86,7 +88,7 @@ def _pipeline(pipeline: Pipeline) -> Score:
     *before, last = pipeline.named_steps.values()
     if not isinstance(last, BaseEstimator):
         raise TypeError(f"The last step of the Pipeline must be a detector, got {last!r}.")
-    score = adapt(last)
+    score = as_score(last)  # another library's, perhaps
     maps = []
     width = int(pipeline.n_features_in_)
     for transformer in before:
@@ -97,7 +99,8 @@ def _pipeline(pipeline: Pipeline) -> Score:
         width = step(np.zeros((1, width))).shape[1]
     else:
         return transformed(maps, score) if isinstance(score, DifferentiableScore) else score
-    after = FunctionScore(lambda X: score(transform(pipeline[:-1], X)))
+    first = deepcopy(pipeline[:-1])
+    after = FunctionScore(lambda X: score(transform(first, X)))
     after.threshold = score.threshold
     return after
 
@@ -194,11 +197,15 @@ def _sgd_one_class_svm(detector: SGDOneClassSVM) -> KernelExpansion:
     return KernelExpansion(KernelFunction("linear"), detector.coef_.reshape(1, -1), np.ones(1))
 
 
-_KNOWN: dict[Any, Callable[[Any], Score | None]] = {
-    (GaussianMixture, BayesianGaussianMixture): _gaussian_mixture,
+_KNOWN: dict[type, Callable[[Any], Score | None]] = {
+    BayesianGaussianMixture: _gaussian_mixture,
     EllipticEnvelope: _elliptic_envelope,
+    FastICA: _linear_reconstruction,
+    GaussianMixture: _gaussian_mixture,
+    IncrementalPCA: _linear_reconstruction,
     KernelDensity: _kernel_density,
-    (PCA, IncrementalPCA, TruncatedSVD, FastICA): _linear_reconstruction,
     OneClassSVM: _one_class_svm,
+    PCA: _linear_reconstruction,
     SGDOneClassSVM: _sgd_one_class_svm,
+    TruncatedSVD: _linear_reconstruction,
 }

@@ -27,7 +27,7 @@ class ASH(Method):
     Needs no background rows.
 
     Args:
-        gamma: Weight of the distance from x in the minimisations, γ.
+        gamma: Weight of the distance from x in the minimisations, γ, in units of the score.
         game: "relaxed" (v̲, p + 1 minimisations a row), "local" (v̂, one for each coalition), or
             "neighborhood" (v, within `radius` scales of x, without γ).
         radius: Half the width of the box that "neighborhood" searches, in scales.

@@ -25,7 +25,7 @@ class COMP(Method):
     columns gets the Euclidean norm of its columns. Needs no background rows.
 
     Args:
-        gamma: Weight of the distance from x in the minimisation, γ.
+        gamma: Weight of the distance from x in the minimisation, γ, in units of the score.
     """
 
     name: ClassVar[str] = "comp"

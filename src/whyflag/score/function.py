@@ -77,7 +77,14 @@ class Audited:
         self.trusted = False
 
     def __call__(self, X: Matrix) -> Vector:
-        values = self._answer(X)
+        try:
+            values = self._answer(X)
+        except Exception as error:
+            error.add_note(
+                f"This happened in the score, called with a float64 array of shape {X.shape}. "
+                "For a function of PyTorch tensors see whyflag.adapters.torch.torch_score."
+            )
+            raise
         if not self.trusted:
             self._audit(X, values)
             # A row in the company of none proves little: the audit goes on until rows come.
