@@ -179,10 +179,10 @@ def test_a_score_in_other_units_has_attributions_in_other_units():
         return X / np.sqrt(1 + X**2)
 
     one = Explainer(as_score(energy, slope), NORMAL)(flagged())
-    thousandth = as_score(lambda X: energy(X) / 1000, lambda X: slope(X) / 1000)
-    other = Explainer(thousandth, NORMAL)(flagged())
-    np.testing.assert_allclose(other.reference, one.reference, atol=1e-3)
-    np.testing.assert_allclose(other.values * 1000, one.values, rtol=1e-3, atol=1e-3)
+    millionth = as_score(lambda X: energy(X) / 2**20, lambda X: slope(X) / 2**20)
+    other = Explainer(millionth, NORMAL)(flagged())
+    np.testing.assert_array_equal(other.reference, one.reference)
+    np.testing.assert_allclose(other.values * 2**20, one.values, rtol=1e-12)
 
 
 def test_an_energy_and_a_score_without_background_keep_their_units(detector):

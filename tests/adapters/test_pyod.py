@@ -59,7 +59,7 @@ SEARCHED = {
 }
 QUIET = {"verbose": 0}
 NETWORKS = {
-    "AutoEncoder": AutoEncoder(epoch_num=20, random_state=0, **QUIET),
+    "AutoEncoder": AutoEncoder(epoch_num=15, random_state=0, **QUIET),
     "AutoEncoder, its own units": AutoEncoder(preprocessing=False, random_state=0, **QUIET),
     "DeepSVDD": DeepSVDD(8, random_state=0, **QUIET),
     "DeepSVDD with decoder": DeepSVDD(
@@ -120,7 +120,7 @@ def alone(detector, rows):
 @pytest.mark.parametrize("name", [*ANALYTIC, *EXACT, *SEARCHED])
 def test_the_score_is_the_detectors_own_for_each_row_alone(fitted, name):
     detector = fitted(name)
-    rows = rows_for(name, np.vstack([HELD_OUT, PLANTED]))
+    rows = rows_for(name, np.vstack([HELD_OUT[:20], PLANTED[:20]]))
     expected = alone(detector, rows)
     tolerance = 1e-10 * max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(as_score(detector)(rows), expected, rtol=0, atol=tolerance)
@@ -146,11 +146,11 @@ def test_a_network_that_scores_with_dropout_on_is_frozen(fitted):
 def test_a_vae_is_scored_at_the_mean_of_its_latent_draw():
     detector = VAE(epoch_num=10, random_state=0, **QUIET).fit(NORMAL)
     score = as_score(detector)(PLANTED)
-    draws = np.array([detector.decision_function(PLANTED) for _ in range(200)])
+    draws = np.array([detector.decision_function(PLANTED) for _ in range(100)])
     assert (draws.std(axis=0) > 0).any()
     # The distance from a mean is no more than the mean of distances, and close to it here.
     np.testing.assert_allclose(score, draws.mean(axis=0), rtol=0.05)
-    assert found(detector) >= 0.9
+    assert found(detector, n=20) >= 0.9
 
 
 @pytest.mark.parametrize("name", [*ANALYTIC, *NETWORKS])
@@ -169,12 +169,12 @@ def test_explaining_does_not_change_the_detector(fitted, name):
 
 @pytest.mark.parametrize("name", [name for name in (*ANALYTIC, *NETWORKS) if name not in UNTRAINED])
 def test_a_smooth_detectors_culprit_comes_first(fitted, name):
-    assert found_in(fitted, name, 60) >= 0.9
+    assert found_in(fitted, name, 60 if name in ANALYTIC else 20) >= 0.9
 
 
 @pytest.mark.parametrize("name", [*EXACT, *SEARCHED])
 def test_the_culprit_comes_first_without_a_gradient(fitted, name):
-    assert found_in(fitted, name, 30) >= 0.8
+    assert found_in(fitted, name, 20) >= 0.8
 
 
 def found_in(fitted, name, n):

@@ -179,7 +179,7 @@ def test_a_smooth_detectors_culprit_comes_first(fitted, name):
 def test_the_culprit_comes_first_without_a_gradient(fitted, name):
     score = as_score(fitted(name))
     assert not isinstance(score, DifferentiableScore)
-    assert found(fitted(name), n=30) >= 0.8
+    assert found(fitted(name), n=20) >= 0.8
 
 
 @pytest.mark.parametrize(
@@ -324,13 +324,13 @@ def test_the_last_step_can_be_another_librarys(last):
     score = as_score(pipeline)
     np.testing.assert_allclose(score(PLANTED), expected, rtol=1e-10)
     assert score.threshold == as_score(last).threshold is not None
-    assert found(pipeline, n=20) >= 0.8
+    assert found(pipeline, n=10) >= 0.8
 
 
 @pytest.mark.parametrize(
     "detector",
     [
-        IsolationForest(random_state=0),
+        IsolationForest(n_estimators=20, random_state=0),
         LocalOutlierFactor(novelty=True),
         scaled(GaussianMixture(random_state=0)),
         GaussianMixture(random_state=0),

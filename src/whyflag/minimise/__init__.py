@@ -75,13 +75,7 @@ def minimise(
     if shape not in ("box", "ball"):
         raise ValueError(f'`shape` must be "box" or "ball", got {shape!r}.')
     everything = Problems(
-        score,
-        X,
-        keep,
-        domain,
-        # A score that is ten times another has ten times its attributions, at the same minima.
-        gamma=gamma * (1.0 if score.unit is None else score.unit),
-        half_width=np.inf if radius is None else radius,
+        score, X, keep, domain, gamma=gamma, half_width=np.inf if radius is None else radius
     )
     b, d = X.shape
     own_inverse = isinstance(score, CurvedScore) and not keeps_few(everything.free)
@@ -121,11 +115,11 @@ def _finish(problems: Problems, moves: Moves) -> Minimum:
     outside = (problems.entry != 0).any(axis=1)
     stay = np.full(len(problems), np.inf)
     if outside.any():
-        stay[outside] = problems.score(problems.X[outside])
+        stay[outside] = problems.score(problems.X[outside]) / problems.unit
     better = stay < moves.loss
     return Minimum(
         point=np.where(better[:, None], problems.X, point),
-        loss=np.where(better, stay, moves.loss),
+        loss=np.where(better, stay, moves.loss) * problems.unit,
         converged=moves.converged,
         n_evaluations=moves.n_evaluations + outside,
     )

@@ -20,7 +20,8 @@ class Problems:
     """b independent problems: min e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S, y in bounds.
 
     Solvers see the moves u = (y − x) / scale, so that every coordinate counts alike, and
-    dist(y_i, x_i) = u_i². A row outside the bounds is brought inside first.
+    dist(y_i, x_i) = u_i²; and scores in their unit, so that a score that is a thousandth of another
+    has its minima in the same places. A row outside the bounds is brought inside first.
 
     Attributes:
         free: Coordinates that may move, (b, d).
@@ -46,6 +47,7 @@ class Problems:
         half_width: float = np.inf,
     ) -> None:
         self.score = score
+        self.unit = 1.0 if score.unit is None else score.unit
         self.X = X
         self.domain = domain
         self.free: BoolMatrix = ~(keep | domain.fixed)
@@ -58,7 +60,7 @@ class Problems:
         self.gamma = gamma
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
-        self.spectra = _spectra(score, domain.scale)
+        self.spectra = _spectra(score, domain.scale, self.unit)
         self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())
 
     def __len__(self) -> int:
@@ -68,7 +70,7 @@ class Problems:
         """The same problems with another score."""
         other = copy(self)
         other.score = score
-        other.spectra = _spectra(score, self.domain.scale)
+        other.spectra = _spectra(score, self.domain.scale, self.unit)
         return other
 
     def on_leash(self, leash: Vector, start: Matrix) -> Problems:
@@ -95,7 +97,7 @@ class Problems:
 
     def loss(self, u: Matrix, which: IntVector) -> Vector:
         """Loss of the moves `u` of the problems `which`; infinite where the score has no answer."""
-        loss = self.score(self.points(u, which)) + self._distance(u, which)
+        loss = self.score(self.points(u, which)) / self.unit + self._distance(u, which)
         return np.where(np.isfinite(loss), loss, np.inf)
 
     def loss_and_grad(self, u: Matrix, which: IntVector) -> tuple[Vector, Matrix, IntVector]:
@@ -110,10 +112,10 @@ class Problems:
         else:
             assert isinstance(self.score, DifferentiableScore)
             value, gradient = self.score.value_and_grad(points)
-        loss = value + self._distance(u, which)
+        loss = value / self.unit + self._distance(u, which)
         pull = self.penalty[which, None] * u + self.leash[which, None] * (u - self.entry[which])
         with np.errstate(over="ignore", invalid="ignore"):
-            gradient = gradient * self.domain.scale + 2 * pull
+            gradient = gradient * (self.domain.scale / self.unit) + 2 * pull
         known = np.isfinite(loss) & np.isfinite(gradient).all(axis=1)
         gradient = np.where(self.free[which] & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
@@ -151,10 +153,10 @@ class Problems:
         )
 
 
-def _spectra(score: Score, scale: Vector) -> tuple[Matrix, Tensor] | None:
+def _spectra(score: Score, scale: Vector, unit: float) -> tuple[Matrix, Tensor] | None:
     if not isinstance(score, CurvedScore):
         return None
-    values, vectors = np.linalg.eigh(score.curvatures * np.outer(scale, scale))
+    values, vectors = np.linalg.eigh(score.curvatures * np.outer(scale, scale) / unit)
     return np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True)), vectors
 
 

@@ -16,6 +16,8 @@ FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 PATIENCE = 4  # trials without gain, and none in sight, after which a problem has arrived too
 FORGET = 8  # trials without gain after which a problem starts afresh
+STRETCH = 30  # trials that together must bring a gain worth having
+WORTH_HAVING = 1e-9  # of the loss: a network of rectifiers is followed along its kinks no further
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -40,6 +42,10 @@ def descend(problems: Problems, max_evaluations: int) -> Moves:
                 break
             state.keep(~done)
         _advance(problems, state)
+        if n_evaluations % STRETCH == 0:
+            gain = state.earlier - state.loss
+            state.arrived |= gain <= WORTH_HAVING * np.maximum(np.abs(state.loss), 1.0)
+            state.earlier = state.loss.copy()
     return ended
 
 
@@ -54,6 +60,7 @@ class _State:
     slope: Matrix  # b x d: the gradient along which the problem can move
     direction: Matrix  # b x d
     step: Vector  # b
+    earlier: Vector  # b: the loss a stretch of trials ago
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
     past_moves: Tensor  # b x MEMORY x d, newest first
@@ -77,6 +84,7 @@ class _State:
             slope=slope,
             direction=-slope,
             step=np.zeros(b),
+            earlier=loss.copy(),
             idle=np.zeros(b, dtype=np.int64),
             arrived=np.isfinite(loss) & _is_flat(slope),
             past_moves=np.zeros((b, MEMORY, d)),
