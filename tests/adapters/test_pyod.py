@@ -13,12 +13,14 @@ from planted import (
 )
 from pyod.models.ae1svm import AE1SVM
 from pyod.models.alad import ALAD
+from pyod.models.anogan import AnoGAN
 from pyod.models.auto_encoder import AutoEncoder
 from pyod.models.base import BaseDetector
 from pyod.models.cblof import CBLOF
 from pyod.models.cof import COF
 from pyod.models.copod import COPOD
 from pyod.models.deep_svdd import DeepSVDD
+from pyod.models.devnet import DevNet
 from pyod.models.ecod import ECOD
 from pyod.models.gmm import GMM
 from pyod.models.hbos import HBOS
@@ -132,6 +134,20 @@ def test_a_networks_score_is_its_own_up_to_single_precision(fitted, name):
     rows = rows_for(name, np.vstack([HELD_OUT, PLANTED]))
     score = as_score(detector)
     np.testing.assert_allclose(score(rows), detector.decision_function(rows), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")  # DevNet's own
+@pytest.mark.parametrize("name", ["AnoGAN", "DevNet"])
+def test_networks_that_are_slow_or_supervised(name):
+    rows = SCALER.transform(NORMAL[:40])
+    if name == "AnoGAN":
+        detector = AnoGAN(epochs=1, epochs_query=1, **QUIET).fit(rows)
+    else:
+        detector = DevNet(epochs=1, known_outliers=5).fit(rows, np.arange(40) < 5)
+    score = as_score(detector)
+    own = detector.decision_function(rows)
+    np.testing.assert_allclose(score(rows), own, rtol=1e-4, atol=1e-5)
+    assert_gradient_equals_differences(score, rows[:10], mismatches=0.05)
 
 
 def test_a_network_that_scores_with_dropout_on_is_frozen(fitted):

@@ -13,6 +13,7 @@ from planted import (
 )
 from pyod.models.knn import KNN
 from pyod.models.mcd import MCD
+from scipy.spatial.distance import mahalanobis
 from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -228,6 +229,18 @@ def test_a_kernel_density_is_exact_where_scikit_learns_is_not():
     exact = -logsumexp(np.sum(densities, axis=0), axis=1) + np.log(len(NORMAL))
     np.testing.assert_allclose(as_score(detector)(PLANTED), exact, rtol=1e-12)
     assert np.abs(-detector.score_samples(PLANTED) - exact).max() > 1
+
+
+def test_marginals_of_a_mahalanobis_distance_are_those_of_its_columns(fitted):
+    detector = fitted("EllipticEnvelope")
+    keep = np.array([[True] * 3 + [False] * 5, [True] * 8, [False] * 8])
+    marginal = as_score(detector).marginal(PLANTED, keep)
+    away = (PLANTED - detector.location_)[:, :3]
+    inverse = np.linalg.inv(detector.covariance_[:3, :3])
+    expected = [mahalanobis(row, np.zeros(3), inverse) ** 2 for row in away]
+    np.testing.assert_allclose(marginal[:, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(marginal[:, 1], -detector.score_samples(PLANTED), rtol=1e-9)
+    np.testing.assert_array_equal(marginal[:, 2], 0.0)
 
 
 def test_marginals_of_a_kernel_density_are_those_of_its_columns():

@@ -81,6 +81,13 @@ def test_an_unfitted_detector_is_not_saved(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+def test_a_setting_that_json_does_not_have_is_refused(tmp_path):
+    detector = GMM(2).fit(ROWS)
+    detector.seed = {1, 2}
+    with pytest.raises(TypeError, match="can not be saved"):
+        detector.save(tmp_path)
+
+
 @pytest.mark.parametrize("name", [JSON, ARRAYS])
 @pytest.mark.parametrize("keep", [0, 1, 50, 400])
 def test_a_truncated_file_is_refused(saved, name, keep):

@@ -28,6 +28,13 @@ def test_the_number_of_components_is_the_one_that_held_out_rows_prefer():
     assert detector.selection_.best.settings == {"n_components": 3}
 
 
+def test_a_number_of_components_that_collapses_does_not_end_the_search():
+    rows = np.repeat([[0.0, 0.0], [1.0, 1.0], [2.0, 0.5]], 20, axis=0)
+    detector = GMM((1, 3), reg_covar=0.0).fit(rows)
+    assert detector.n_components_ == 1
+    assert detector.selection_.candidates[1].outcome.startswith("failed: ")
+
+
 def test_the_paper_s_numbers_of_components_are_the_default():
     candidates = GMM().fit(three_clusters(200, 0)).selection_.candidates
     assert [candidate.settings["n_components"] for candidate in candidates] == [2, 3, 4]

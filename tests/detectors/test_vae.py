@@ -48,6 +48,17 @@ def test_shapes_and_candidates_are_the_papers():
     assert detector.learning_rate == 1e-3
 
 
+def test_many_columns_train_in_groups_and_are_chosen_among_all(monkeypatch):
+    monkeypatch.setattr("whyflag.detectors.autoencoder.FEW_COLUMNS", 4)
+    grouped = VAE((2, 3), (4, 8), max_updates=50).fit(NORMAL)
+    monkeypatch.undo()
+    together = VAE((2, 3), (4, 8), max_updates=50).fit(NORMAL)
+    one, other = grouped.selection_.to_frame(), together.selection_.to_frame()
+    assert one[["latent", "hidden"]].equals(other[["latent", "hidden"]])
+    # Noise is drawn for the widest of those that train together: alike, but not the same.
+    np.testing.assert_allclose(one["held-out loss"], other["held-out loss"], rtol=0.02)
+
+
 def test_the_lowest_negative_elbo_of_held_out_rows_is_chosen(fitted):
     detector = VAE((1, 3), 8, max_updates=200).fit(NORMAL, X_valid=PLANTED)
     losses = [candidate.held_out_loss for candidate in detector.selection_.candidates]
