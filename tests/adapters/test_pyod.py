@@ -147,7 +147,8 @@ def test_networks_that_are_slow_or_supervised(name):
     score = as_score(detector)
     own = detector.decision_function(rows)
     np.testing.assert_allclose(score(rows), own, rtol=1e-4, atol=1e-5)
-    assert_gradient_equals_differences(score, rows[:10], mismatches=0.05)
+    # With a thousand rectifiers there is a kink within every step of a difference.
+    assert_gradient_equals_differences(score, rows[:10], rtol=0.02, mismatches=0.05)
 
 
 def test_a_network_that_scores_with_dropout_on_is_frozen(fitted):
