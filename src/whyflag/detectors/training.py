@@ -75,7 +75,8 @@ def train_together(
             ended = state.ended(update, patience, max_updates)
             for position, outcome in ended.items():
                 trained[state.which[position]] = state.result(position, outcome)
-            bar.set_postfix_str(f"{len(state.which) - len(ended)} candidates left")
+            left = len(state.which) - len(ended)
+            bar.set_postfix_str(f"{left} candidates left", refresh=False)  # after the delay, too
             if len(ended) == len(state.which):
                 break
             if ended:
@@ -90,6 +91,7 @@ def _batches(n: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:
         yield from order.tensor_split(max(1, round(n / size)))
 
 
+@final
 class _State:
     """The networks still under way, with their optimiser and the best of each so far."""
 
