@@ -223,7 +223,7 @@ def test_curvature_through_a_pipeline_is_the_second_derivative(fitted):
 
 
 def test_a_kernel_density_is_exact_where_scikit_learns_is_not():
-    """Its trees add up bounds that cancel: 38 nats off at a default setting. See the docs."""
+    """Its trees add up bounds that cancel: 38 nats off at one of these rows. See the docs."""
     detector = KernelDensity(bandwidth=2.0).fit(NORMAL)
     densities = [norm.logpdf(PLANTED[:, None, i], NORMAL[:, i], 2.0) for i in range(8)]
     exact = -logsumexp(np.sum(densities, axis=0), axis=1) + np.log(len(NORMAL))
