@@ -3,14 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from planted import (
-    HELD_OUT,
-    NORMAL,
-    PLANTED,
-    assert_gradient_equals_differences,
-    assert_unchanged_by_explaining,
-    found,
-)
 from pyod.models.knn import KNN
 from pyod.models.mcd import MCD
 from scipy.spatial.distance import mahalanobis
@@ -42,6 +34,14 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import OneClassSVM
 
+from planted import (
+    HELD_OUT,
+    NORMAL,
+    PLANTED,
+    assert_gradient_equals_differences,
+    assert_unchanged_by_explaining,
+    found,
+)
 from whyflag import Explainer, as_score
 from whyflag.detectors import GMM
 from whyflag.score import CurvedScore, DifferentiableScore, MarginalScore
