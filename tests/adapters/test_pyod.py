@@ -5,15 +5,6 @@ import random
 import numpy as np
 import pytest
 import torch
-from planted import (
-    CULPRITS,
-    HELD_OUT,
-    NORMAL,
-    PLANTED,
-    assert_gradient_equals_differences,
-    assert_unchanged_by_explaining,
-    found,
-)
 from pyod.models.ae1svm import AE1SVM
 from pyod.models.alad import ALAD
 from pyod.models.anogan import AnoGAN
@@ -41,6 +32,15 @@ from pyod.models.vae import VAE
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
+from planted import (
+    CULPRITS,
+    HELD_OUT,
+    NORMAL,
+    PLANTED,
+    assert_gradient_equals_differences,
+    assert_unchanged_by_explaining,
+    found,
+)
 from whyflag import Explainer, as_score
 from whyflag.score import DifferentiableScore, MarginalScore
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_differences, found
 from torch import nn
 
+from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import Explainer, as_score
 from whyflag.adapters.torch import torch_score
 from whyflag.score import DifferentiableScore, MarginalScore

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_differences, found
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import as_score
 from whyflag.detectors import DAGMM
 from whyflag.detectors.dagmm import LAYERS, describe, mixture_of

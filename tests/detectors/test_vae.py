@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from planted import NORMAL, PLANTED, assert_gradient_equals_differences, found
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from planted import NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import as_score
 from whyflag.detectors import VAE
 from whyflag.detectors.vae import LAYERS
