@@ -125,3 +125,50 @@ def test_without_shap_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
     with pytest.raises(ImportError, match=r"pip install 'whyflag\[shap\]'"):
         make().to_shap()
+
+
+def test_order_is_from_the_most_to_the_least_to_blame():
+    np.testing.assert_array_equal(make().order, [[1, 2, 0], [2, 1, 0]])
+
+
+def test_unexplained_is_what_the_values_leave():
+    whole = make()
+    np.testing.assert_allclose(whole.unexplained, 0.0, atol=1e-12)
+    off = replace(whole, scores=whole.scores + np.array([0.5, -2.0]))
+    np.testing.assert_allclose(off.unexplained, [0.5, -2.0])
+
+
+def test_what_is_not_additive_has_nothing_to_leave():
+    with pytest.raises(ValueError, match="Values by comp are not parts of the score"):
+        _ = replace(make(), additive=False, method="comp").unexplained
+
+
+def test_standard_errors_follow_the_rows_into_tables_and_plots():
+    errors = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    attribution = replace(make(), standard_errors=errors)
+    top = attribution.top(1)
+    columns = ["row", "feature", "attribution", "error", "observed", "normal"]
+    assert top.columns.tolist() == columns
+    assert top["error"].tolist() == [0.2, 0.6]
+    np.testing.assert_array_equal(attribution[1].standard_errors, errors[1:])
+    both = concatenate([attribution[0], attribution[1]])
+    np.testing.assert_array_equal(both.standard_errors, errors)
+    np.testing.assert_array_equal(attribution.to_shap().error_std, errors)
+
+
+def test_exact_values_have_no_column_of_errors():
+    exact = replace(make(), standard_errors=np.zeros((2, 3)))
+    assert "error" not in exact.top(1).columns
+
+
+def test_what_has_not_converged_is_said():
+    attribution = replace(make(), converged=np.array([True, False]))
+    assert repr(attribution).endswith("2 rows, 3 features, 1 not converged>")
+
+
+def test_members_are_sliced_along():
+    ensemble = replace(make(), members=(make(), make(reference=False)))
+    assert [len(member) for member in ensemble[1].members] == [1, 1]
+    both = concatenate([ensemble[0], ensemble[1]])
+    assert [len(member) for member in both.members] == [2, 2]
+    np.testing.assert_array_equal(both.members[0].values, make().values)

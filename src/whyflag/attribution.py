@@ -33,13 +33,17 @@ class Attribution:
         row_names: Names of the rows, n.
         reference: What would have been normal, x*(∅), (n, d); None where a method has none.
         threshold: The score above which the detector raises an alarm; None where it names none.
-        converged: Whether the minimisations behind a row arrived at a minimum, (n,); None where a
-            method has none.
+        standard_errors: How far the values may be off because not every coalition was counted,
+            (n, p): zero where every one was; None where a method draws none.
+        converged: Whether the work behind a row reached its goal, (n,): minimisations a minimum,
+            integrals and draws their precision. None where a method has no such work.
         method: The method's name.
         settings: The method's settings.
         additive: Whether the values are parts of the score.
+        unit: What corresponds to one nat of an energy, in units of the score.
         evaluations: Score evaluations spent on each row, (n,).
         membership: Which columns each player has, bool (p, d).
+        members: The attributions that were combined into this one, if it is an ensemble's.
     """
 
     values: Matrix
@@ -54,9 +58,12 @@ class Attribution:
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     additive: bool = True
+    unit: float = 1.0
     threshold: float | None = None
     reference: Matrix | None = None
+    standard_errors: Matrix | None = None
     converged: BoolVector | None = None
+    members: tuple[Attribution, ...] = ()
 
     @property
     def n_evaluations(self) -> int:
@@ -77,6 +84,18 @@ class Attribution:
         """Whether each row is an alarm, (n,)."""
         return self.excess > 0
 
+    @property
+    def order(self) -> IntVector:
+        """Positions of the features of each row, from the most to the least to blame, (n, p)."""
+        return np.argsort(-self.values, axis=1, kind="stable")
+
+    @property
+    def unexplained(self) -> Vector:
+        """What the values leave of `scores` − `base_values`, (n,): rounding, or IG's integral."""
+        if not self.additive:
+            raise ValueError(f"Values by {self.method} are not parts of the score.")
+        return self.scores - self.base_values - self.values.sum(axis=1)
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -84,7 +103,9 @@ class Attribution:
         n, p = self.values.shape
         alarms = "" if self.threshold is None else f" ({int(self.flagged.sum())} flagged)"
         by = self.method or "no named method"
-        return f"<Attribution by {by}: {n} rows{alarms}, {p} features>"
+        missed = 0 if self.converged is None else int((~self.converged).sum())
+        warning = f", {missed} not converged" if missed else ""
+        return f"<Attribution by {by}: {n} rows{alarms}, {p} features{warning}>"
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])
@@ -93,30 +114,35 @@ class Attribution:
             for name in _PER_ROW
         }
         names = tuple(self.row_names[i] for i in chosen)
-        return replace(self, row_names=names, **changes)
+        members = tuple(member[rows] for member in self.members)
+        return replace(self, row_names=names, members=members, **changes)
 
     def top(self, k: int = 3) -> pd.DataFrame:
         """The k largest attributions of each row, with what was observed and what is normal.
 
-        A player of several columns shows their values as a tuple.
+        A player of several columns shows their values as a tuple. Where coalitions were drawn,
+        "error" is the standard error of the attribution.
         """
         import pandas as pd
 
         if k < 1:
             raise ValueError(f"`k` must be at least 1, got {k}.")
-        order = np.argsort(-self.values, axis=1, kind="stable")[:, :k]  # n x k
+        errors = self.standard_errors
         records = [
             {
                 "row": self.row_names[i],
                 "feature": self.feature_names[j],
                 "attribution": self.values[i, j],
+                "error": None if errors is None else errors[i, j],
                 "observed": self._cell(self.data, i, j),
                 "normal": None if self.reference is None else self._cell(self.reference, i, j),
             }
             for i in range(len(self))
-            for j in order[i]
+            for j in self.order[i, :k]
         ]
-        columns = ["row", "feature", "attribution", "observed", "normal"]
+        columns = ["row", "feature", "attribution", "error", "observed", "normal"]
+        if errors is None or not errors.any():
+            columns.remove("error")
         return pd.DataFrame.from_records(records, columns=columns)
 
     def to_frame(self) -> pd.DataFrame:
@@ -146,6 +172,7 @@ class Attribution:
             data=data,
             display_data=display,
             feature_names=list(self.feature_names),
+            error_std=None if self.standard_errors is None else self.standard_errors.copy(),
         )
 
     def _cell(self, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
@@ -153,7 +180,16 @@ class Attribution:
         return held[0] if len(held) == 1 else held
 
 
-_PER_ROW = ("values", "base_values", "scores", "data", "evaluations", "reference", "converged")
+_PER_ROW = (
+    "values",
+    "base_values",
+    "scores",
+    "data",
+    "evaluations",
+    "reference",
+    "standard_errors",
+    "converged",
+)
 
 
 def concatenate(parts: Sequence[Attribution]) -> Attribution:
@@ -166,4 +202,7 @@ def concatenate(parts: Sequence[Attribution]) -> Attribution:
         for name in _PER_ROW
     }
     names = tuple(name for part in parts for name in part.row_names)
-    return replace(first, row_names=names, **joined)
+    members = tuple(
+        concatenate(same) for same in zip(*(part.members for part in parts), strict=True)
+    )
+    return replace(first, row_names=names, members=members, **joined)

@@ -30,8 +30,8 @@ class Explainer:
         detector: A fitted detector, or a function from rows (n, d) to scores (n,), high =
             anomalous; whatever `as_score` takes. Columns that it was fitted with by name are
             matched by name.
-        background: Normal rows, (n, d): an array or a DataFrame. Not needed by ASH and comp if
-            `domain` is given.
+        background: Normal rows, (n, d): an array or a DataFrame. Not needed by ASH, comp, marg
+            and SFE if `domain` is given.
         method: Name of a method of the paper, in any case, or a configured method such as
             `ASH(gamma=0.1)`.
         domain: What values a row may take, and who the players are; read off the background if
@@ -91,7 +91,8 @@ class Explainer:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
         table = self._read(X, "X")
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
-        evaluate(self.score, rows)  # a score that fails on a row does so now, not after an hour
+        # A score that fails on a row does so now, not after an hour.
+        evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
         size = self._chunk_size or min(FIRST_CHUNK, self._most_rows)
         parts: list[Attribution] = []
         done = 0
@@ -114,6 +115,7 @@ class Explainer:
             feature_names=named.player_names,
             column_names=named.columns,
             threshold=self.score.threshold,
+            unit=self.score.unit or 1.0,
         )
 
     def _measure_unit(self, rows: Matrix) -> float:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import numbered, sample_of_size
-from whyflag.shapley.kernel import design
+from whyflag.shapley.kernel import design, n_pairs
 
 
 class TableGame:
@@ -18,16 +18,18 @@ class TableGame:
         self.n_rows, self.n_players = n, p
         self.table = np.random.default_rng(seed).normal(size=(n, 2**p)) * 100
 
-    def __call__(self, coalitions):
-        return self.table[:, coalitions @ (1 << np.arange(self.n_players))]
+    def __call__(self, coalitions, rows=None):
+        table = self.table if rows is None else self.table[rows]
+        return table[:, coalitions @ (1 << np.arange(self.n_players))]
 
 
 class FunctionGame:
     def __init__(self, p, function, n=1):
         self.n_rows, self.n_players, self.function = n, p, function
 
-    def __call__(self, coalitions):
-        return np.tile(self.function(coalitions), (self.n_rows, 1))
+    def __call__(self, coalitions, rows=None):
+        n = self.n_rows if rows is None else len(rows)
+        return np.tile(self.function(coalitions), (n, 1))
 
 
 def by_permutations(game):
@@ -67,12 +69,15 @@ def test_kernel_with_a_full_budget_equals_exact(p):
     np.testing.assert_allclose(kernel.values, exact.values, atol=1e-8)
     np.testing.assert_array_equal(kernel.empty, exact.empty)
     np.testing.assert_array_equal(kernel.full, exact.full)
-    assert exact.n_coalitions == kernel.n_coalitions == 2**p
+    np.testing.assert_array_equal(exact.n_coalitions, 2**p)
+    np.testing.assert_array_equal(kernel.n_coalitions, 2**p)
+    assert not exact.standard_errors.any()
+    assert not kernel.standard_errors.any()
 
 
 def test_the_default_budget_is_the_papers_and_exact_up_to_11_players():
-    assert Kernel().solve(TableGame(11)).n_coalitions == 2**11
-    assert Kernel().solve(TableGame(12)).n_coalitions <= 2 * 12 + 2048 + 2
+    assert (Kernel().solve(TableGame(11)).n_coalitions == 2**11).all()
+    assert (Kernel().solve(TableGame(12)).n_coalitions <= 2 * 12 + 2048 + 2).all()
 
 
 @settings(max_examples=40, deadline=None)
@@ -129,7 +134,7 @@ def test_kernel_takes_a_thousand_players():
     synergy = np.triu(np.random.default_rng(0).normal(size=(1000, 1000)), 1)
     game = FunctionGame(1000, lambda z: ((z @ synergy) * z).sum(axis=1), n=2)
     shapley = Kernel().solve(game)
-    assert shapley.n_coalitions == 4048 + 2
+    assert (shapley.n_coalitions == 4048 + 2).all()
     gain = shapley.full - shapley.empty
     np.testing.assert_allclose(shapley.values.sum(axis=1), gain, atol=1e-10)
     expected = (synergy.sum(axis=0) + synergy.sum(axis=1)) / 2
@@ -145,6 +150,121 @@ def test_rows_share_one_set_of_coalitions():
 
     Kernel(200).solve(FunctionGame(20, function, n=50))
     assert seen == [2, 200]
+
+
+SAMPLED_GAMES = {
+    "saturating": lambda z, s: np.tanh(z @ s) * 10 + (z.sum(axis=1) % 3 == 0),
+    "maximum": lambda z, s: (z * np.abs(s)).max(axis=1),
+    "triples": lambda z, s: z[:, :4].all(axis=1) + 2.0 * z[:, 5] * z[:, 6] * z[:, 7],
+    "rectifiers": lambda z, s: np.maximum(z[:, ::2] @ s[::2], z[:, 1::2] @ s[1::2]),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED_GAMES)
+@pytest.mark.parametrize("p", [11, 12, 13, 14, 15, 16])
+def test_standard_errors_cover_the_exact_value_as_often_as_they_say(p, name):
+    strength = np.random.default_rng(p).normal(size=p)
+    game = FunctionGame(p, lambda z: SAMPLED_GAMES[name](z, strength))
+    exact = Exact().solve(game).values
+    runs = [Kernel(400, seed=s).solve(game) for s in range(100)]
+    error = np.array([np.abs(run.values - exact) for run in runs])
+    sigma = np.array([run.standard_errors for run in runs])
+    assert (sigma > 0).all()
+    # Of 100 runs x p players; players of one run are not independent.
+    assert np.mean(error <= 1.96 * sigma) == pytest.approx(0.95, abs=0.035)
+    assert np.mean(error <= sigma) == pytest.approx(0.683, abs=0.07)
+
+
+@pytest.mark.parametrize("budget", [80, 150, 1000])
+def test_standard_errors_hold_for_few_pairs_and_for_most(budget):
+    p = 12
+    strength = np.random.default_rng(0).normal(size=p)
+    game = FunctionGame(p, lambda z: SAMPLED_GAMES["saturating"](z, strength))
+    exact = Exact().solve(game).values
+    runs = [Kernel(budget, seed=s).solve(game) for s in range(200)]
+    error = np.array([np.abs(run.values - exact) for run in runs])
+    sigma = np.array([run.standard_errors for run in runs])
+    assert np.mean(error <= 1.96 * sigma) == pytest.approx(0.95, abs=0.04)
+
+
+def test_standard_errors_equal_the_sum_over_neighbours_written_out():
+    p, budget = 12, 200
+    game = TableGame(p)
+    shapley = Kernel(budget, seed=3).solve(game)
+    half, weights, unseen = design(p, budget, np.random.default_rng(3))
+    gain = (shapley.full - shapley.empty)[:, None]
+    x = half - half.mean(axis=1)[:, None]
+    over = game(half) - game(~half) - gain * (2 * half.mean(axis=1) - 1)
+    inverse = np.linalg.pinv(2 * (x.T * weights) @ x)
+    beyond = shapley.values - gain / p
+    hat = 2 * weights * np.einsum("hi,ij,hj->h", x, inverse, x)
+    residual = (over - 2 * beyond @ x.T) / (1 - hat)
+    drawn = unseen > 0
+    parts = np.einsum("h,rh,ij,hj->rih", np.sqrt(unseen) * weights, residual, inverse, x)
+    jumps = np.diff(parts[:, :, drawn], axis=2)
+    variance = drawn.sum() / (drawn.sum() - 1) * (jumps**2).sum(axis=2) / 2
+    np.testing.assert_allclose(shapley.standard_errors, np.sqrt(variance), rtol=1e-6)
+
+
+def test_a_precision_is_reached_and_each_row_stops_on_its_own():
+    p = 16
+    strength = np.random.default_rng(0).normal(size=p)
+    game = TanhGame(p, strength, scale=np.array([0.01, 3.0, 30.0]))
+    alone = [TanhGame(p, strength, scale=game.scale[[i]]) for i in range(3)]
+    solver = Kernel(200, precision=0.05)
+    together = solver.solve(game)
+    assert together.converged.all()
+    assert (together.standard_errors <= 0.05).all()
+    assert together.n_coalitions[0] < together.n_coalitions[1] < together.n_coalitions[2]
+    for i in range(3):
+        np.testing.assert_allclose(
+            together.values[i], solver.solve(alone[i]).values[0], rtol=1e-12, atol=1e-14
+        )
+    exact = Exact().solve(game).values
+    assert (np.abs(together.values - exact) < 0.2).all()
+
+
+def test_a_precision_costs_little_more_than_the_budget_it_takes():
+    p = 16
+    game = TanhGame(p, np.random.default_rng(0).normal(size=p), scale=np.array([1.0]))
+    known = Kernel(4000).solve(game).standard_errors.max()
+    found = Kernel(200, precision=1.05 * known).solve(game)
+    assert found.converged.all()
+    assert found.n_coalitions[0] < 3 * 4000
+
+
+def test_a_precision_out_of_reach_ends_at_the_cap_and_says_so():
+    game = TanhGame(16, np.random.default_rng(0).normal(size=16), scale=np.array([1.0, 1e-9]))
+    capped = Kernel(200, precision=1e-6, max_budget=1000).solve(game)
+    np.testing.assert_array_equal(capped.converged, [False, True])
+    assert capped.n_coalitions[0] <= 200 + 800 + 1000 + 2
+    assert capped.standard_errors[0].max() > 1e-6
+    np.testing.assert_allclose(capped.values.sum(axis=1), capped.full - capped.empty, atol=1e-12)
+
+
+def test_a_precision_may_take_all_coalitions():
+    game = TableGame(10)
+    found = Kernel(100, precision=1e-9).solve(game)
+    assert found.converged.all()
+    assert not found.standard_errors.any()
+    np.testing.assert_allclose(found.values, Exact().solve(game).values, atol=1e-8)
+
+
+def test_a_precision_must_be_positive():
+    with pytest.raises(ValueError, match=r"`precision` must be above 0, got 0"):
+        Kernel(precision=0).solve(TableGame(4))
+
+
+class TanhGame:
+    """Rows that differ in scale only."""
+
+    def __init__(self, p, strength, scale):
+        self.n_rows, self.n_players = len(scale), p
+        self.strength, self.scale = strength, scale
+
+    def __call__(self, coalitions, rows=None):
+        scale = self.scale if rows is None else self.scale[rows]
+        return scale[:, None] * np.tanh(coalitions @ self.strength)
 
 
 def test_same_seed_same_bits_other_seed_other_bits():
@@ -175,17 +295,28 @@ def test_kernel_refuses_a_budget_that_leaves_values_open():
 
 @pytest.mark.parametrize(("p", "budget"), [(4, 14), (7, 60), (12, 500), (13, 2000), (40, 200)])
 def test_a_design_has_pairs_no_coalition_twice_and_the_kernels_weight(p, budget):
-    coalitions, weights = design(p, budget, np.random.default_rng(0))
-    assert len(coalitions) <= budget
-    half = len(coalitions) // 2
-    np.testing.assert_array_equal(coalitions[half:], ~coalitions[:half])
+    half, weights, unseen = design(p, budget, np.random.default_rng(0))
+    assert 2 * len(half) <= budget
+    coalitions = np.vstack([half, ~half])
     assert len(np.unique(coalitions, axis=0)) == len(coalitions)
-    size = coalitions.sum(axis=1)
-    for s in range(1, p):
-        kernel = (p - 1) / (s * (p - s))
-        if (size == s).sum() > 20:  # sizes drawn often enough that rounding of draws is small
-            assert weights[size == s].sum() == pytest.approx(kernel, rel=0.06)
-    np.testing.assert_allclose(weights[size == 1].sum(), 1.0)
+    size = half.sum(axis=1)
+    assert (np.diff(size) >= 0).all()
+    for s in range(1, p // 2 + 1):
+        kernel = (p - 1) / (s * (p - s)) / (2 if 2 * s == p else 1)
+        count = (size == s).sum()
+        if count > 10:  # sizes drawn often enough that rounding of draws is small
+            assert weights[size == s].sum() == pytest.approx(kernel, rel=1 / count)
+        if count:
+            np.testing.assert_allclose(unseen[size == s], 1 - count / n_pairs(p, s))
+
+
+def test_a_size_is_counted_in_full_when_its_share_of_the_budget_reaches_that_far():
+    """Rather than from both ends while the budget lasts: that leaves too little for the middle."""
+    half, _, unseen = design(13, 200, np.random.default_rng(0))
+    counts = np.bincount(half.sum(axis=1))
+    assert counts[1] == 13
+    assert (counts[2:] >= 17).all()
+    np.testing.assert_array_equal(unseen == 0, half.sum(axis=1) == 1)
 
 
 def test_numbered_coalitions_are_all_of_them():

@@ -89,6 +89,7 @@ class KernelDensityEnergy(DifferentiableScore, MarginalScore):
     def __init__(self, support: Matrix, weights: Vector, bandwidth: float) -> None:
         self.n_features = support.shape[1]
         self.unit = 1.0
+        self.density = True
         self._support = support
         self._log_weights = np.log(weights / weights.sum())
         self._variance = bandwidth**2

@@ -7,8 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
-from whyflag.score import CurvedScore, MarginalScore
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.score import AdditiveScore, CurvedScore
 from whyflag.score.function import FunctionScore
 
 # A reconstruction that keeps a direction has no curvature along it; the minimiser needs some.
@@ -16,7 +16,7 @@ FLOOR = 1e-9  # of the curvature along the axes
 
 
 @final
-class LinearReconstruction(CurvedScore, MarginalScore):
+class LinearReconstruction(CurvedScore, AdditiveScore):
     """e(x) = ‖x − r(x)‖² for an affine r, such as that of principal components.
 
     Args:
@@ -40,27 +40,21 @@ class LinearReconstruction(CurvedScore, MarginalScore):
         value = np.einsum("nd,nd->n", residual, residual)
         return value, 2 * residual @ self._misses.T, np.zeros(len(X), dtype=np.int64)
 
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        """The squared errors of the columns in `keep`."""
-        residual = X - self._reconstruct(X)
-        return residual**2 @ keep.T.astype(np.float64)
+    def parts(self, X: Matrix) -> Matrix:
+        return (X - self._reconstruct(X)) ** 2
 
 
 @final
-class Reconstruction(MarginalScore):
+class Reconstruction(AdditiveScore):
     """e(x) = ‖x − r(x)‖² for any r, (n, d) -> (n, d)."""
 
     def __init__(self, reconstruct: Callable[[Matrix], Any], n_features: int) -> None:
         self.n_features = n_features
         self._reconstruct = reconstruct
-        self._checked = FunctionScore(lambda X: self._errors(X).sum(axis=1), n_features)
+        self._checked = FunctionScore(lambda X: self.parts(X).sum(axis=1), n_features)
 
     def __call__(self, X: Matrix) -> Vector:
         return self._checked(X)
 
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        """The squared errors of the columns in `keep`."""
-        return self._errors(X) @ keep.T.astype(np.float64)
-
-    def _errors(self, X: Matrix) -> Matrix:
+    def parts(self, X: Matrix) -> Matrix:
         return (X - np.asarray(self._reconstruct(X), dtype=np.float64)) ** 2

@@ -6,12 +6,12 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix, Vector
-from whyflag.score import MarginalScore
+from whyflag.arrays import Matrix, Vector
+from whyflag.score import AdditiveScore
 
 
 @final
-class TailProbability(MarginalScore):
+class TailProbability(AdditiveScore):
     """e(x) = Σ_i max of −log tail probabilities of x_i among the training rows and x itself.
 
     PyOD counts a row among the rows it comes with, so that its answer for a row depends on the
@@ -32,13 +32,9 @@ class TailProbability(MarginalScore):
         self._squares, self._cubes = (away**2).sum(axis=0), (away**3).sum(axis=0)
 
     def __call__(self, X: Matrix) -> Vector:
-        return self._parts(X).sum(axis=1)
+        return self.parts(X).sum(axis=1)
 
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        """The parts of the columns in `keep`."""
-        return self._parts(X) @ keep.T.astype(np.float64)
-
-    def _parts(self, X: Matrix) -> Matrix:
+    def parts(self, X: Matrix) -> Matrix:
         n = len(self._sorted) + 1
         left, right = np.empty_like(X), np.empty_like(X)
         for i, column in enumerate(self._sorted.T):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_coalitions, check_rows
+from whyflag.arrays import (
+    BoolMatrix,
+    IntVector,
+    Matrix,
+    Tensor,
+    Vector,
+    check_coalitions,
+    check_rows,
+)
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
 from whyflag.score import Score, evaluate
@@ -91,34 +98,44 @@ class _BackgroundGame(Game):
         self.n_rows, self.n_players = len(X), domain.n_players
         self.n_evaluations = start_count(self.n_rows)
 
-    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
+        chosen = self._chosen(rows)
         keep = self._domain.expand(z) | self._domain.fixed  # m x d
         k, d = self._references.shape[1:]
-        values = np.empty((self.n_rows, len(z)))
-        for rows, some in tiles(self.n_rows, len(z), k * d):
-            x = self._X[rows, None, None, :]  # r x 1 x 1 x d
-            mixed = np.where(keep[some, None, :], x, self._references[rows, None])  # r x c x k x d
+        values = np.empty((len(chosen), len(z)))
+        for tile, some in tiles(len(chosen), len(z), k * d):
+            these = chosen[tile]
+            x = self._X[these, None, None, :]  # r x 1 x 1 x d
+            mixed = np.where(keep[some, None, :], x, self._references[these, None])  # r x c x k x d
             value = evaluate(self._score, mixed.reshape(-1, d)).reshape(mixed.shape[:3])
-            values[rows, some] = value @ self._weights  # r x c
-            self.n_evaluations[rows] += mixed.shape[1] * k
+            values[tile, some] = value @ self._weights  # r x c
+            self.n_evaluations[these] += mixed.shape[1] * k
         return values
 
 
 @final
-@dataclass(frozen=True)
 class Nearest:
-    """Choose for each query its k nearest rows, columns measured in the domain's scale."""
+    """Choose for each query its k nearest rows (all, if there are fewer), columns in their scales.
 
-    rows: Matrix
-    domain: Domain
-    k: int = 8
+    Args:
+        rows: The rows to choose from, (m, d).
+        domain: The scales.
+        k: Number of rows.
+    """
+
+    def __init__(self, rows: Matrix, domain: Domain, k: int = 8) -> None:
+        from sklearn.neighbors import KDTree
+
+        if k < 1:
+            raise ValueError(f"The number of nearest rows must be at least 1, got {k}.")
+        self._rows, self._scale = rows, domain.scale
+        self._k = min(k, len(rows))
+        # A tree answers each query by itself. Matrix products round differently in a batch, and
+        # that would decide which of several equally near rows are taken.
+        self._tree = KDTree(rows / domain.scale)
 
     def __call__(self, X: Matrix) -> Tensor:
         """Choose rows: (n, d) -> (n, k, d)."""
-        from sklearn.neighbors import NearestNeighbors
-
-        search = NearestNeighbors(n_neighbors=min(self.k, len(self.rows)))
-        search.fit(self.rows / self.domain.scale)
-        nearest = search.kneighbors(X / self.domain.scale, return_distance=False)  # n x k
-        return np.asarray(self.rows[nearest])
+        nearest = self._tree.query(X / self._scale, self._k, return_distance=False)  # n x k
+        return np.asarray(self._rows[nearest])

@@ -32,8 +32,14 @@ class Game(ABC):
     converged: BoolVector | None = None
 
     @abstractmethod
-    def __call__(self, coalitions: BoolMatrix) -> Matrix:
-        """Value of each coalition in each row's game: bool (m, p) -> (n, m)."""
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
+        """Value of each coalition in each row's game: bool (m, p) -> (n, m).
+
+        With `rows`, the positions of some rows, theirs only.
+        """
+
+    def _chosen(self, rows: IntVector | None) -> IntVector:
+        return np.arange(self.n_rows) if rows is None else rows
 
 
 class CharacteristicFunction(ABC):

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix, check_coalitions
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, check_coalitions
 from whyflag.domain import Domain
 from whyflag.games.base import Game, start_count, tiles
 from whyflag.minimise import Shape, minimise
@@ -35,20 +35,22 @@ class CoalitionMinimum(Game):
         self.n_evaluations = start_count(self.n_rows)
         self.converged = np.ones(self.n_rows, dtype=np.bool_)
         none = np.zeros((self.n_rows, domain.n_columns), dtype=np.bool_)
-        self.reference = self._minimise(slice(None), none, repeats=1)
+        self.reference = self._minimise(np.arange(self.n_rows), none, repeats=1)
 
-    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
+        chosen = self._chosen(rows)
         keep = self._domain.expand(z)  # m x d
-        values = np.empty((self.n_rows, len(z)))
-        for rows, some in tiles(self.n_rows, len(z), self._domain.n_columns):
-            height, width = rows.stop - rows.start, some.stop - some.start
-            points = self._minimise(rows, np.tile(keep[some], (height, 1)), repeats=width)
-            values[rows, some] = evaluate(self._score, points).reshape(height, width)
-            self.n_evaluations[rows] += width
+        values = np.empty((len(chosen), len(z)))
+        for tile, some in tiles(len(chosen), len(z), self._domain.n_columns):
+            these = chosen[tile]
+            height, width = len(these), some.stop - some.start
+            points = self._minimise(these, np.tile(keep[some], (height, 1)), repeats=width)
+            values[tile, some] = evaluate(self._score, points).reshape(height, width)
+            self.n_evaluations[these] += width
         return values
 
-    def _minimise(self, rows: slice, keep: BoolMatrix, repeats: int) -> Matrix:
+    def _minimise(self, rows: IntVector, keep: BoolMatrix, repeats: int) -> Matrix:
         X = np.repeat(self._X[rows], repeats, axis=0)
         minimum = minimise(
             self._score,

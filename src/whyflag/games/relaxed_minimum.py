@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix, check_coalitions
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, check_coalitions
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
 from whyflag.minimise import minimise
@@ -55,19 +55,21 @@ class _RelaxedGame(Game):
         self.reference = self._minima[:, 0]
         self.converged = np.all(minimum.converged.reshape(n, p + 1), axis=1)
 
-    def __call__(self, coalitions: BoolMatrix) -> Matrix:
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
+        chosen = self._chosen(rows)
         keep = self._domain.expand(z) | self._domain.fixed  # m x d
         # The empty set takes part in every average; a player that cannot move, in none.
         movable = (self._domain.membership & ~self._domain.fixed).any(axis=1)  # p
         part = np.column_stack([np.ones(len(z)), z & movable])  # m x (p + 1)
         part /= part.sum(axis=1, keepdims=True)
-        values = np.empty((self.n_rows, len(z)))
-        for rows, some in tiles(self.n_rows, len(z), self._domain.n_columns):
-            average = part[some] @ self._minima[rows]  # r x c x d
-            points = np.where(keep[some], self._X[rows, None, :], average)
+        values = np.empty((len(chosen), len(z)))
+        for tile, some in tiles(len(chosen), len(z), self._domain.n_columns):
+            these = chosen[tile]
+            average = part[some] @ self._minima[these]  # r x c x d
+            points = np.where(keep[some], self._X[these, None, :], average)
             shape = points.shape[:2]
             flat = points.reshape(-1, self._domain.n_columns)
-            values[rows, some] = evaluate(self._score, flat).reshape(shape)
-            self.n_evaluations[rows] += shape[1]
+            values[tile, some] = evaluate(self._score, flat).reshape(shape)
+            self.n_evaluations[these] += shape[1]
         return values

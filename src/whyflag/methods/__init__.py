@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from whyflag.methods.ace import ACE
 from whyflag.methods.ash import ASH
 from whyflag.methods.base import BoundMethod, Method
 from whyflag.methods.comp import COMP
+from whyflag.methods.ig import IG
+from whyflag.methods.ksh import KSH
+from whyflag.methods.marg import MARG
+from whyflag.methods.sfe import SFE
 from whyflag.methods.shapley import ShapleyMethod
+from whyflag.methods.wksh import WKSH
 
-__all__ = ["ASH", "COMP", "METHODS", "BoundMethod", "Method", "ShapleyMethod", "get_method"]
+__all__ = [
+    "ACE",
+    "ASH",
+    "COMP",
+    "IG",
+    "KSH",
+    "MARG",
+    "METHODS",
+    "SFE",
+    "WKSH",
+    "BoundMethod",
+    "Method",
+    "ShapleyMethod",
+    "get_method",
+]
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (COMP, ASH)}
+# In the order of the paper's tables.
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (MARG, SFE, ACE, IG, KSH, WKSH, COMP, ASH)
+}
 
 
 def get_method(method: str | Method) -> Method:

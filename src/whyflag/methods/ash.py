@@ -41,7 +41,7 @@ class ASH(Method):
     radius: float = 1.0
     solver: ShapleySolver = field(default_factory=Kernel)
 
-    def bind(self, score: Score, domain: Domain, background: Matrix | None = None) -> BoundMethod:
+    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
         return ShapleyMethod(
             self._characteristic(score, domain), self.solver, self.name, self.settings
         )

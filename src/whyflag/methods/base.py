@@ -4,22 +4,43 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
-from whyflag.arrays import Matrix
+from whyflag.arrays import Matrix, check_rows
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
-from whyflag.score import Score
+from whyflag.score import DifferentiableScore, MarginalScore, Score
+
+_MEANING: dict[type, str] = {
+    DifferentiableScore: "a score with a gradient; as_score(function, gradient=...) makes one",
+    MarginalScore: "a score of any part of the features: a density, an error of reconstruction",
+}
 
 
 class Method(ABC):
     """A method's settings. `bind` gives it a score to explain."""
 
     name: ClassVar[str]  # as in the paper's tables
+    needs: ClassVar[type] = Score  # what the score must be able to do
+    needs_background: ClassVar[bool] = False
+
+    @final
+    def bind(self, score: Score, domain: Domain, background: Matrix | None = None) -> BoundMethod:
+        """Do the work that needs no row to explain. `background`: normal rows, if there are any."""
+        if not isinstance(score, self.needs):
+            raise TypeError(
+                f"{self.name} needs a {self.needs.__name__} ({_MEANING[self.needs]}), "
+                f"got a {type(score).__name__}."
+            )
+        if background is not None:
+            background = check_rows(background, domain.n_columns, name="background")
+        elif self.needs_background:
+            raise ValueError(f"{self.name} needs normal rows as `background`, got none.")
+        return self._bind(score, domain, background)
 
     @abstractmethod
-    def bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        """Do the work that needs no row to explain. `background`: normal rows, if there are any."""
+    def _bind(self, score: Any, domain: Domain, background: Any) -> BoundMethod:
+        """The score is of the type that the method needs; rows are there if it needs them."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -33,3 +54,14 @@ class BoundMethod(ABC):
     @abstractmethod
     def attribute(self, X: Matrix) -> Attribution:
         """Attribute the score of each row: (n, d) -> n attributions."""
+
+
+def describe(domain: Domain, X: Matrix) -> dict[str, Any]:
+    """What every method's `Attribution` says of its rows and players."""
+    return {
+        "data": X,
+        "feature_names": domain.player_names,
+        "column_names": domain.columns,
+        "row_names": tuple(range(len(X))),
+        "membership": domain.membership,
+    }

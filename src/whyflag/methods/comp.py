@@ -11,7 +11,7 @@ import numpy as np
 from whyflag.arrays import Matrix, check_rows
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method
+from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.minimise import minimise
 from whyflag.score import Score, evaluate
 
@@ -32,7 +32,7 @@ class COMP(Method):
 
     gamma: float = 0.01
 
-    def bind(self, score: Score, domain: Domain, background: Matrix | None = None) -> BoundMethod:
+    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
         return _BoundCOMP(score, domain, self.gamma, self.settings)
 
 
@@ -54,11 +54,7 @@ class _BoundCOMP(BoundMethod):
             values=np.sqrt(moved**2 @ domain.membership.T),
             base_values=evaluate(self.score, minimum.point),
             scores=evaluate(self.score, rows),
-            data=rows,
-            feature_names=domain.player_names,
-            column_names=domain.columns,
-            row_names=tuple(range(len(rows))),
-            membership=domain.membership,
+            **describe(domain, rows),
             evaluations=minimum.n_evaluations + 2,
             method=COMP.name,
             settings=self.settings,

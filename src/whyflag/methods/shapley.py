@@ -9,7 +9,7 @@ from typing import Any, final
 from whyflag.arrays import Matrix
 from whyflag.attribution import Attribution
 from whyflag.games import CharacteristicFunction
-from whyflag.methods.base import BoundMethod
+from whyflag.methods.base import BoundMethod, describe
 from whyflag.shapley import ShapleySolver
 
 
@@ -36,19 +36,17 @@ class ShapleyMethod(BoundMethod):
     def attribute(self, X: Matrix) -> Attribution:
         game = self.characteristic.bind(X)
         shapley = self.solver.solve(game)
-        domain = self.characteristic.domain
         return Attribution(
             values=shapley.values,
             base_values=shapley.empty,
             scores=shapley.full,
-            data=X,
-            feature_names=domain.player_names,
-            column_names=domain.columns,
-            row_names=tuple(range(len(X))),
-            membership=domain.membership,
+            **describe(self.characteristic.domain, X),
             evaluations=game.n_evaluations.copy(),
             method=self.name,
             settings=self.settings,
             reference=game.reference,
-            converged=game.converged,
+            standard_errors=shapley.standard_errors,
+            converged=shapley.converged
+            if game.converged is None
+            else game.converged & shapley.converged,
         )

@@ -1,6 +1,7 @@
 """Anomaly scores e(x): what whyflag needs of a detector, and nothing else of it."""
 
 from whyflag.score.base import (
+    AdditiveScore,
     CurvedScore,
     DifferentiableScore,
     MarginalScore,
@@ -9,4 +10,12 @@ from whyflag.score.base import (
     unit_from,
 )
 
-__all__ = ["CurvedScore", "DifferentiableScore", "MarginalScore", "Score", "evaluate", "unit_from"]
+__all__ = [
+    "AdditiveScore",
+    "CurvedScore",
+    "DifferentiableScore",
+    "MarginalScore",
+    "Score",
+    "evaluate",
+    "unit_from",
+]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.score.growing import AdditiveMarginal, AskedMarginal, GrowingMarginal
 
 
 class Score(ABC):
@@ -63,16 +64,43 @@ class CurvedScore(DifferentiableScore):
 
 
 class MarginalScore(Score):
-    """A score that is also defined on a part of the features."""
+    """A score that is also defined on a part of the features.
+
+    Attributes:
+        density: Whether it is −log of a density in the units of the columns: then a column in
+            metres has a marginal score that is lower by log 1000 than the same in millimetres.
+    """
+
+    density: bool = False
 
     @abstractmethod
     def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
         """Score rows with only the columns of `keep`: (n, d), bool (m, d) -> (n, m)."""
 
+    def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
+        """The marginal scores of rows, each on a set of columns that grows from `begin`, (d,)."""
+        return AskedMarginal(self.marginal, X, begin)
 
-def evaluate(score: Score, X: Matrix) -> Vector:
-    """Score rows where every answer must be a finite number."""
-    values = score(X)
+
+class AdditiveScore(MarginalScore):
+    """A score that is a sum of parts, one for each feature."""
+
+    @abstractmethod
+    def parts(self, X: Matrix) -> Matrix:
+        """The part of each feature: (n, d) -> (n, d)."""
+
+    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
+        return self.parts(X) @ keep.T.astype(np.float64)
+
+    def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
+        return AdditiveMarginal(self.parts(X), begin)
+
+
+def evaluate(score: Score, X: Matrix, chunk: int | None = None) -> Vector:
+    """Score rows, at most `chunk` at a time, where every answer must be a finite number."""
+    size = chunk or len(X)
+    parts = [score(X[begin : begin + size]) for begin in range(0, len(X), size)]
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts)
     check_answer(values, X, type(score).__name__)
     check_finite(values, X)
     return values

@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.score.base import CurvedScore, MarginalScore
-
-LOG_2PI = float(np.log(2 * np.pi))
+from whyflag.score.conditioned_mixture import LOG_2PI, ConditionedMixture, log_sum_exp
+from whyflag.score.growing import GrowingMarginal
 
 
 @final
@@ -45,6 +45,7 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         d = means.shape[1]
         self.n_features = d
         self.unit = 1.0
+        self.density = True
         self.log_weights = log_weights
         self.means = means
         self.covariances = covariances
@@ -68,12 +69,12 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         )  # K
 
     def __call__(self, X: Matrix) -> Vector:
-        return -_log_sum_exp(self._log_joint(self._whitened(X)))
+        return -log_sum_exp(self._log_joint(self._whitened(X)))
 
     def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
         white = self._whitened(X)  # n x K x d
         log_joint = self._log_joint(white)  # n x K
-        log_density = _log_sum_exp(log_joint)  # n
+        log_density = log_sum_exp(log_joint)  # n
         responsibility = np.exp(log_joint - log_density[:, None])  # n x K
         white *= responsibility[:, :, None]
         gradient = white.reshape(len(X), -1) @ self._unwhiten  # n x d
@@ -87,6 +88,14 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         """
         Z = (X - self.location) / self.spread
         return np.stack([self._marginal(Z, np.flatnonzero(columns)) for columns in keep], axis=1)
+
+    def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
+        Z = (X - self.location) / self.spread
+        grown = ConditionedMixture(
+            self.log_weights, self.means, self.covariances, np.log(self.spread), Z
+        )
+        grown.add(np.broadcast_to(begin, X.shape))
+        return grown
 
     def _marginal(self, Z: Matrix, columns: np.ndarray) -> Vector:
         if len(columns) == 0:
@@ -102,7 +111,7 @@ class MixtureEnergy(CurvedScore, MarginalScore):
                 - log_det
                 - 0.5 * len(columns) * LOG_2PI
             )
-        return -_log_sum_exp(log_joint)
+        return -log_sum_exp(log_joint)
 
     def _whitened(self, X: Matrix) -> Tensor:
         Z = (X - self.location) / self.spread
@@ -116,9 +125,3 @@ class MixtureEnergy(CurvedScore, MarginalScore):
 def _inverse_cholesky(covariance: Matrix) -> Matrix:
     factor = np.linalg.cholesky(covariance)
     return solve_triangular(factor, np.eye(len(covariance)), lower=True)
-
-
-def _log_sum_exp(log_terms: Matrix) -> Vector:
-    # SciPy's logsumexp is as exact and several times slower on a handful of columns.
-    largest = log_terms.max(axis=1)
-    return largest + np.log(np.exp(log_terms - largest[:, None]).sum(axis=1))

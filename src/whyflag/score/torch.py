@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 import torch
 
-from whyflag.arrays import BoolMatrix, Matrix, Vector
-from whyflag.score.base import DifferentiableScore, MarginalScore
+from whyflag.arrays import Matrix, Vector
+from whyflag.score.base import AdditiveScore, DifferentiableScore
 from whyflag.score.function import Audited
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
@@ -45,7 +45,7 @@ class TorchScore(DifferentiableScore):
 
 
 @final
-class TorchErrors(DifferentiableScore, MarginalScore):
+class TorchErrors(DifferentiableScore, AdditiveScore):
     """Errors of each feature, (n, d) -> (n, d), as a score: their sum.
 
     Arguments as those of `TorchScore`.
@@ -65,9 +65,8 @@ class TorchErrors(DifferentiableScore, MarginalScore):
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         return self._runner.value_and_grad(self._total, X)
 
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        """The errors of the columns in `keep`."""
-        return self._runner.values(self._errors, X) @ keep.T.astype(np.float64)
+    def parts(self, X: Matrix) -> Matrix:
+        return self._runner.values(self._errors, X)
 
     def _total(self, X: torch.Tensor) -> torch.Tensor:
         return self._errors(X).sum(dim=1)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol, final
 
-from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 
 
 class Playable(Protocol):
@@ -15,8 +15,8 @@ class Playable(Protocol):
     n_rows: int
     n_players: int
 
-    def __call__(self, coalitions: BoolMatrix) -> Matrix:
-        """Value of each coalition in each row's game: bool (m, p) -> (n, m)."""
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
+        """Value of each coalition for each row, or for `rows`: bool (m, p) -> (n, m)."""
 
 
 @final
@@ -27,7 +27,9 @@ class ShapleyValues:
     values: Matrix  # n x p
     empty: Vector  # n: v(∅)
     full: Vector  # n: v(D)
-    n_coalitions: int
+    standard_errors: Matrix  # n x p: zero where every coalition was counted
+    n_coalitions: IntVector  # n
+    converged: BoolVector  # n: False where the precision asked for was not reached
 
 
 class ShapleySolver(ABC):

@@ -21,7 +21,7 @@ class Exact(ShapleySolver):
 
     >>> class Product:                        # worth 1 when both players are in
     ...     n_rows, n_players = 1, 2
-    ...     def __call__(self, coalitions):
+    ...     def __call__(self, coalitions, rows=None):
     ...         return coalitions.all(axis=1)[None, :].astype(float)
     >>> Exact().solve(Product()).values
     array([[0.5, 0.5]])
@@ -52,4 +52,11 @@ class Exact(ShapleySolver):
                 empty = worth[:, 0]
             if begin + CHUNK >= total:
                 full = worth[:, -1]
-        return ShapleyValues(close_gap(values, full - empty), empty, full, total)
+        return ShapleyValues(
+            values=close_gap(values, full - empty),
+            empty=empty,
+            full=full,
+            standard_errors=np.zeros_like(values),
+            n_coalitions=np.full(game.n_rows, total),
+            converged=np.ones(game.n_rows, dtype=np.bool_),
+        )

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
 from whyflag.shapley.coalitions import of_size, sample_of_size
 
@@ -21,91 +21,197 @@ class Kernel(ShapleySolver):
     """min_φ Σ_S w(S) (v(S) − v(∅) − Σ_{i∈S} φ_i)², subject to Σ φ_i = v(D) − v(∅).
 
     w(S) = (p − 1) / (C(p, |S|) |S| (p − |S|)) is the Shapley kernel. Coalitions come in
-    complementary pairs, all of a size from both ends while the budget lasts; what is left of it is
-    drawn from the other sizes, each size equally often, which is proportional to the leverage of
-    its coalitions (LeverageSHAP, arXiv 2410.01917). One set of coalitions and one factorisation
-    serve all rows. The constraint is eliminated, so the values add up exactly; with a budget of
-    2^p − 2 or more they are exact.
+    complementary pairs. Each size gets an equal share of them, which is proportional to the
+    leverage of its coalitions (LeverageSHAP, arXiv 2410.01917): all of a size if the share is
+    large enough, else a draw. One set of coalitions and one factorisation serve all rows. The
+    constraint is eliminated, so the values add up exactly; with a budget of 2^p − 2 or more they
+    are exact.
+
+    Standard errors are those of a sample of pairs, stratified by size, without replacement. They
+    can not see what no draw has seen: of a game that is quadratic but for a few coalitions, they
+    are too small until one of those is drawn.
 
     Args:
         budget: Number of coalitions besides ∅ and D; 2p + 2048 if none is given.
         seed: Seed of the draws.
+        precision: The largest standard error that will do, in units of the score. A row that has
+            a larger one starts again with the budget that its standard error asks for (by a
+            power of √2), as often as needed.
+        max_budget: Where that ends; a row that is not there by then has not `converged`.
     """
 
     budget: int | None = None
     seed: int = 0
+    precision: float | None = None
+    max_budget: int = 2**16
 
     def solve(self, game: Playable) -> ShapleyValues:
         """Divide the gain of each row's game among its players."""
-        p = game.n_players
-        budget = 2 * p + 2048 if self.budget is None else self.budget
+        n, p = game.n_rows, game.n_players
+        everything = 2**p - 2
+        first = 2 * p + 2048 if self.budget is None else self.budget
+        self._check(p, first)
         ends = game(np.array([[False] * p, [True] * p]))  # n x 2
         empty, full = ends[:, 0], ends[:, 1]
-        gain = full - empty
-        if p == 1:
-            return ShapleyValues(gain[:, None], empty, full, 2)
-        if budget < min(2 * p, 2**p - 2):
+        values, errors = np.zeros((n, p)), np.zeros((n, p))
+        n_coalitions = np.full(n, 2)
+        last = min(max(first, self.max_budget), everything)
+        budget = np.full(n, min(first, everything))
+        todo = np.arange(n)
+        while len(todo):
+            for size in np.unique(budget[todo]).tolist():
+                rows = todo[budget[todo] == size]
+                values[rows], errors[rows], count = self._regress(game, rows, ends, size)
+                n_coalitions[rows] += count
+            todo = todo[(errors[todo].max(axis=1) > self._goal) & (budget[todo] < last)]
+            budget[todo] = self._next(budget[todo], errors[todo].max(axis=1), last)
+        return ShapleyValues(
+            values=values,
+            empty=empty,
+            full=full,
+            standard_errors=errors,
+            n_coalitions=n_coalitions,
+            converged=errors.max(axis=1) <= self._goal,
+        )
+
+    def _check(self, p: int, budget: int) -> None:
+        least = min(2 * p, 2**p - 2)
+        if budget < least:
             raise ValueError(
-                f"`budget` must be at least {min(2 * p, 2**p - 2)} for {p} players, so that the "
+                f"`budget` must be at least {least} for {p} players, so that the "
                 f"regression has one solution, got {budget}."
             )
-        coalitions, regression = _regression(p, budget, self.seed)
-        share = coalitions.mean(axis=1)  # m
-        worth = game(coalitions) - empty[:, None] - gain[:, None] * share  # n x m
-        values = worth @ regression.T + gain[:, None] / p
-        return ShapleyValues(close_gap(values, gain), empty, full, len(coalitions) + 2)
+        if self.precision is not None and not self.precision > 0:
+            raise ValueError(f"`precision` must be above 0, got {self.precision}.")
+
+    @property
+    def _goal(self) -> float:
+        return np.inf if self.precision is None else self.precision
+
+    def _next(self, budget: IntVector, error: Vector, last: int) -> IntVector:
+        """The budget that would do: standard errors fall with its square root."""
+        # By powers of √2, so that rows share designs, whatever rows are solved together; four
+        # times at most, because they fall faster where whole sizes are counted.
+        steps = np.ceil(4 * np.log2(error / self._goal)).clip(1, 4)
+        return np.minimum(budget * 2.0 ** (steps / 2), last).astype(np.int64)
+
+    def _regress(
+        self, game: Playable, rows: IntVector, ends: Matrix, budget: int
+    ) -> tuple[Matrix, Matrix, int]:
+        """Values and standard errors of some rows, and the number of coalitions: r x p, r x p."""
+        p = game.n_players
+        gain = ends[rows, 1] - ends[rows, 0]
+        fair = np.repeat(gain[:, None] / p, p, axis=1)
+        if p == 1:
+            return fair, np.zeros_like(fair), 0
+        plan = _plan(p, budget, self.seed)
+        worth = game(plan.coalitions, rows)  # r x 2h
+        n_pairs = len(plan.excess)
+        # What a coalition has over its complement, beyond what its size brings at fair shares.
+        over = worth[:, :n_pairs] - worth[:, n_pairs:] - gain[:, None] * plan.size  # r x h
+        beyond = over @ plan.influence.T  # r x p
+        errors = _standard_errors(plan, over - 2 * beyond @ plan.excess.T)
+        return close_gap(fair + beyond, gain), errors, len(plan.coalitions)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Pairs of coalitions, and what each tells about each player."""
+
+    coalitions: BoolMatrix  # 2h x p: one of each pair, then their complements
+    excess: Matrix  # h x p: membership less its average over the players
+    size: Vector  # h: share of the players in the coalition less that in its complement
+    influence: Matrix  # p x h: value of each player for one unit that a pair has over
+    unseen: Vector  # h: share of the pairs of this size that were not chosen
 
 
 @lru_cache(maxsize=4)
-def _regression(p: int, budget: int, seed: int) -> tuple[BoolMatrix, Matrix]:
-    """The coalitions, bool (m, p), and the matrix that turns their worth into values, (p, m).
+def _plan(p: int, budget: int, seed: int) -> _Plan:
+    """Choose coalitions, and factor their regression.
 
     With φ = gain/p + b, Σ b_i = 0, the constraint is gone: b is the regression on what each
     coalition has beyond its size.
     """
-    coalitions, weights = design(p, budget, np.random.default_rng(seed))
-    excess = coalitions - coalitions.mean(axis=1)[:, None]  # m x p
-    weighted = excess * weights[:, None]  # m x p
-    # The normal matrix ignores shifts of b; one more rank holds them at zero.
-    normal = excess.T @ weighted + np.full((p, p), weights.sum() / p**2)
+    half, weights, unseen = design(p, budget, np.random.default_rng(seed))
+    share = half.mean(axis=1)  # h
+    excess = half - share[:, None]  # h x p
+    weighted = excess * weights[:, None]  # h x p
+    # Twice, for the complements. The normal matrix ignores shifts of b; one more rank holds them.
+    normal = 2 * excess.T @ weighted + np.full((p, p), 2 * weights.sum() / p**2)
+    coalitions = np.vstack([half, ~half])
     coalitions.flags.writeable = False  # it is kept: no game may write into it
-    return coalitions, cho_solve(cho_factor(normal), weighted.T)
+    influence = cho_solve(cho_factor(normal), weighted.T)
+    return _Plan(coalitions, excess, 2 * share - 1, influence, unseen)
 
 
-def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector]:
-    """Choose at most `budget` coalitions, in pairs, and their weights: bool (m, p), (m,)."""
+def _standard_errors(plan: _Plan, residual: Matrix) -> Matrix:
+    """Standard errors from the residuals of the pairs: (r, h) -> (r, p).
+
+    Pairs stand in the order of their sizes, so differences between neighbours are differences
+    within a size: that serves few draws of a size as well as many, and one draw alone.
+    """
+    drawn = plan.unseen > 0
+    count = int(drawn.sum())
+    if count < 2:
+        return np.zeros((len(residual), len(plan.influence)))
+    influence, excess, unseen = plan.influence[:, drawn], plan.excess[drawn], plan.unseen[drawn]
+    # A pair draws the regression towards itself, the more the fewer there are (jackknife).
+    leverage = 2 * np.einsum("ph,hp->h", influence, excess)
+    weight = influence * np.sqrt(unseen) / (1 - leverage)  # p x h
+    error = residual[:, drawn]  # r x h
+    # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
+    ends = np.ones(count)
+    ends[[0, -1]] = 0.5
+    squares = (error**2 * ends) @ (weight**2).T
+    products = (error[:, 1:] * error[:, :-1]) @ (weight[:, 1:] * weight[:, :-1]).T
+    return np.sqrt(np.maximum(squares - products, 0.0) * count / (count - 1))
+
+
+def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector, Vector]:
+    """Choose at most budget / 2 pairs, in the order of their sizes.
+
+    Returns one coalition of each pair, bool (h, p); their weights, (h,); and the share of the
+    pairs of their size that was left out, (h,).
+    """
     halves: list[BoolMatrix] = []
     weights: list[Vector] = []
+    unseen: list[Vector] = []
 
     def add(size: int, half: BoolMatrix, expected: float) -> None:
         # The kernel's weight of all pairs of this size, shared by those that stand for them.
         pairs = (p - 1) / (size * (p - size)) / (2 if 2 * size == p else 1)
         halves.append(half)
         weights.append(np.full(len(half), pairs / expected))
+        unseen.append(np.full(len(half), 1 - len(half) / n_pairs(p, size)))
 
     left = budget // 2
     size = 1
-    while size <= p // 2 and n_pairs(p, size) <= left:
+    # With few pairs for each player, single players make sure that there is one solution.
+    while size <= p // 2 and n_pairs(p, size) <= (
+        left if size == 1 and left < 4 * p else _even_shares(p, size, left)[0]
+    ):
         count = n_pairs(p, size)
         # Of the middle size, the first half are those that have player 0.
         add(size, of_size(p, size, count), count)
         left -= count
         size += 1
-    sizes = np.arange(size, p // 2 + 1)
-    if len(sizes) and left:
-        # The middle size of an even p has half as many pairs, and gets half as many draws.
-        share = np.where(2 * sizes == p, 0.5, 1.0)
-        expected = left * share / share.sum()
+    if size <= p // 2 and left:
+        expected = _even_shares(p, size, left)
         # Systematic sampling: whole numbers of draws that average to the expected ones.
         marks = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + rng.random())
-        draws = np.diff(marks).astype(int)
-        for size, expect, count in zip(
-            sizes.tolist(), expected.tolist(), draws.tolist(), strict=True
-        ):
+        draws = np.diff(marks).astype(int).tolist()
+        for s, expect, count in zip(range(size, p // 2 + 1), expected.tolist(), draws, strict=True):
             if count:
-                add(size, sample_of_size(p, size, count, rng), expect)
-    half, weight = np.vstack(halves), np.concatenate(weights)
-    return np.vstack([half, ~half]), np.concatenate([weight, weight])
+                add(s, sample_of_size(p, s, count, rng), expect)
+    return np.vstack(halves), np.concatenate(weights), np.concatenate(unseen)
+
+
+def _even_shares(p: int, size: int, left: int) -> Vector:
+    """The pairs that each size from `size` to the middle gets of those that are left."""
+    # The middle size of an even p has half as many pairs, and gets half as many draws.
+    sizes = np.arange(size, p // 2 + 1)
+    share = np.where(2 * sizes == p, 0.5, 1.0)
+    return left * share / share.sum()
 
 
 def n_pairs(p: int, size: int) -> int:

@@ -1,0 +1,172 @@
+"""ACE, anomaly contribution explainer: shares of a linear model of the score around x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_rows
+from whyflag.attribution import Attribution
+from whyflag.domain import Domain
+from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.score import Score, evaluate
+
+CHUNK = 2**20  # numbers that the neighbours of a chunk of rows may take, 8 MB
+
+
+@final
+@dataclass(frozen=True)
+class ACE(Method):
+    """φ_i = softplus(w_i u_i) / Σ_j softplus(w_j u_j), with w the ridge regression near x.
+
+    min_w Σ_z π(z) (a(z) − w·u(z))² + (α/N) ‖w‖², over N neighbours z of x (Zhang et al. 2019).
+    u is a row in units of the scales and a its score in its unit, both counted from the mean of
+    the background, where a model without an intercept is zero; π(z) = exp(−‖u(z) − u(x)‖² / σ²),
+    σ = ¾ √d. The shares are positive and sum to one: they are not parts of the score, and a
+    feature that does not matter has softplus(0) = log 2 before they are normalised.
+
+    Args:
+        n_neighbors: Number of neighbours, N; twice the number of columns, at least 64, if none
+            is given.
+        noise: Standard deviation of real columns around x, in scales.
+        flips: Chance that a neighbour has a binary column flipped.
+        alpha: Weight of the ridge, α.
+        kl: Weight β of ACE-KL, which adds −(β/N) KL(uniform ‖ φ) to what is minimised, so that
+            few features stand out. 0 is plain ACE.
+        seed: Seed of the neighbours.
+    """
+
+    name: ClassVar[str] = "ACE"
+    needs_background: ClassVar[bool] = True
+
+    n_neighbors: int | None = None
+    noise: float = 0.1
+    flips: float = 0.1
+    alpha: float = 1.0
+    kl: float = 0.0
+    seed: int = 0
+
+    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
+        for name in ("noise", "alpha"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"`{name}` must be above 0, got {getattr(self, name)}.")
+        if not 0 < self.flips < 1:
+            raise ValueError(f"`flips` must be between 0 and 1, got {self.flips}.")
+        if self.n_neighbors is not None and self.n_neighbors < 2:
+            raise ValueError(f"`n_neighbors` must be at least 2, got {self.n_neighbors}.")
+        return _BoundACE(score, domain, background.mean(axis=0), self, self.settings)
+
+
+@final
+@dataclass(frozen=True)
+class _BoundACE(BoundMethod):
+    score: Score
+    domain: Domain
+    mean: Vector  # d
+    method: ACE
+    settings: Mapping[str, Any]
+
+    def attribute(self, X: Matrix) -> Attribution:
+        domain = self.domain
+        rows = check_rows(X, domain.n_columns, columns=domain.columns)
+        n, d = rows.shape
+        n_neighbors = self.method.n_neighbors or max(64, 2 * d)
+        # The same draw for every row: a row's attribution does not depend on its company.
+        rng = np.random.default_rng(self.method.seed)
+        noise = self.method.noise * rng.standard_normal((n_neighbors, d)) * domain.scale
+        flip = rng.random((n_neighbors, d)) < self.method.flips
+
+        origin = np.where(domain.fixed, rows, self.mean)  # n x d
+        base = evaluate(self.score, origin)  # n
+        coefficients = np.empty((n, d))
+        size = max(1, CHUNK // (n_neighbors * d))
+        for begin in range(0, n, size):
+            some = slice(begin, begin + size)
+            near = self._neighbours(rows[some], noise, flip)  # r x N x d
+            scores = evaluate(self.score, near.reshape(-1, d)).reshape(near.shape[:2])
+            coefficients[some] = self._regress(rows[some], origin[some], near, scores, base[some])
+        shares = self._shares(coefficients * (rows - origin) / domain.scale)
+        return Attribution(
+            values=shares,
+            base_values=base,
+            scores=evaluate(self.score, rows),
+            **describe(domain, rows),
+            evaluations=np.full(n, n_neighbors + 2),
+            method=ACE.name,
+            settings=self.settings,
+            additive=False,
+            reference=origin,
+        )
+
+    def _neighbours(self, X: Matrix, noise: Matrix, flip: BoolMatrix) -> Tensor:
+        """Neighbours of each row that the domain allows: (n, d) -> (n, N, d)."""
+        domain, x = self.domain, X[:, None, :]
+        near = np.where(domain.binary, np.where(flip, 1 - x, x), x + noise)
+        near = near.clip(np.minimum(domain.lower, x), np.maximum(domain.upper, x))
+        return np.where(domain.fixed, x, near)
+
+    def _regress(
+        self, X: Matrix, origin: Matrix, near: Tensor, scores: Matrix, base: Vector
+    ) -> Matrix:
+        """Coefficients of the linear model at each row: n x d."""
+        n_neighbors, d = near.shape[1:]
+        scale, unit = self.domain.scale, self.score.unit or 1.0
+        u = (near - origin[:, None, :]) / scale  # n x N x d
+        a = (scores - base[:, None]) / unit  # n x N
+        away = (((near - X[:, None, :]) / scale) ** 2).sum(axis=2)  # n x N
+        weighted = u * np.exp(-away / (0.75**2 * d))[:, :, None]  # n x N x d
+        normal = np.matmul(weighted.transpose(0, 2, 1), u)  # n x d x d
+        normal += self.method.alpha / n_neighbors * np.eye(d)
+        target = np.einsum("rnd,rn->rd", weighted, a)  # n x d
+        w = np.linalg.solve(normal, target[:, :, None])[:, :, 0]
+        if self.method.kl == 0:
+            return w
+        at_x = (X - origin) / scale
+        weight = self.method.kl / n_neighbors
+        return np.array(
+            [
+                _highlight(*row, weight, self._taking_part)
+                for row in zip(w, normal, target, at_x, strict=True)
+            ]
+        )
+
+    @property
+    def _taking_part(self) -> Matrix:
+        """The columns of each player that may move: p x d."""
+        return (self.domain.membership & ~self.domain.fixed).astype(np.float64)
+
+    def _shares(self, contributions: Matrix) -> Matrix:
+        """Softplus of each player's part of the model, normalised: (n, d) -> (n, p)."""
+        players = self._taking_part
+        soft = np.where(players.any(axis=1), np.logaddexp(0.0, contributions @ players.T), 0.0)
+        total = soft.sum(axis=1, keepdims=True)
+        return np.divide(soft, total, out=np.zeros_like(soft), where=total > 0)
+
+
+def _highlight(
+    w: Vector, normal: Matrix, target: Vector, at_x: Vector, weight: float, players: Matrix
+) -> Vector:
+    """Descend from the ridge's coefficients on its loss less weight · KL(uniform ‖ shares)."""
+    players = players[players.any(axis=1)]
+    if len(players) < 2:
+        return w
+
+    def loss(w: Vector) -> tuple[float, Vector]:
+        part = players @ (w * at_x)  # p
+        soft = np.logaddexp(0.0, part)
+        # KL(uniform ‖ share) = const − mean log softplus + log Σ softplus. Far below zero,
+        # softplus is exp, and the ratio of the slope to it is one.
+        slope = expit(part)
+        ratio = np.divide(slope, soft, out=np.ones_like(soft), where=part > -30)
+        log_soft = np.where(part > -30, np.log(np.maximum(soft, 1e-300)), part)
+        kl = np.log(soft.sum()) - log_soft.mean()
+        kl_slope = (slope / soft.sum() - ratio / len(soft)) @ players * at_x
+        value = w @ normal @ w - 2 * w @ target - weight * kl
+        return float(value), 2 * (normal @ w - target) - weight * kl_slope
+
+    return np.asarray(minimize(loss, w, jac=True, method="L-BFGS-B").x)

@@ -1,0 +1,146 @@
+"""IG, integrated gradients: the score's rise along the way from the mean of normal rows to x."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from whyflag.arrays import IntVector, Matrix, Vector, check_rows
+from whyflag.attribution import Attribution
+from whyflag.domain import Domain
+from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.score import DifferentiableScore, evaluate
+
+CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
+
+
+@final
+@dataclass(frozen=True)
+class IG(Method):
+    """φ_i = (x_i − r_i) ∫₀¹ ∂e/∂x_i (r + t (x − r)) dt, r the mean of the background.
+
+    The values sum to e(x) − e(r) as exactly as the integral is computed; `Attribution.unexplained`
+    is what is missing. The rise of the score over any piece of the way is known, so a piece whose
+    integral misses it is halved, until all that is missing is small.
+
+    Args:
+        n_steps: Gauss-Legendre points on a piece; the first piece is the whole way.
+        tolerance: What may be missing, as a share of Σ |φ_i|.
+        max_steps: Most points for a row. A row that would need more has not `converged`.
+    """
+
+    name: ClassVar[str] = "IG"
+    needs: ClassVar[type] = DifferentiableScore
+    needs_background: ClassVar[bool] = True
+
+    n_steps: int = 50
+    tolerance: float = 1e-4
+    max_steps: int = 5000
+
+    def _bind(self, score: DifferentiableScore, domain: Domain, background: Matrix) -> BoundMethod:
+        if not 1 <= self.n_steps <= self.max_steps:
+            raise ValueError(
+                "`n_steps` must be at least 1 and at most `max_steps`, got "
+                f"{self.n_steps} and {self.max_steps}."
+            )
+        return _BoundIG(score, domain, background.mean(axis=0), self, self.settings)
+
+
+@final
+@dataclass(frozen=True)
+class _BoundIG(BoundMethod):
+    score: DifferentiableScore
+    domain: Domain
+    mean: Vector  # d
+    method: IG
+    settings: Mapping[str, Any]
+
+    def attribute(self, X: Matrix) -> Attribution:
+        domain = self.domain
+        rows = check_rows(X, domain.n_columns, columns=domain.columns)
+        reference = np.where(domain.fixed, rows, self.mean)  # n x d
+        way = _Way(self.score, reference, rows - reference)
+        scores, base = evaluate(self.score, rows), evaluate(self.score, reference)
+        columns, missing, n_points = self._integrate(way, base, scores)
+        values = columns @ domain.membership.T
+        return Attribution(
+            values=values,
+            base_values=base,
+            scores=scores,
+            **describe(domain, rows),
+            evaluations=n_points + 2,
+            method=IG.name,
+            settings=self.settings,
+            reference=reference,
+            converged=missing <= self.method.tolerance * np.abs(values).sum(axis=1),
+        )
+
+    def _integrate(
+        self, way: _Way, base: Vector, scores: Vector
+    ) -> tuple[Matrix, Vector, IntVector]:
+        """Integrals (n, d), what they miss of the rise, at most (n,), and points taken (n,)."""
+        n, n_steps = len(base), self.method.n_steps
+        done = np.zeros_like(way.step)  # n x d: of the pieces that will do
+        missing = np.zeros(n)
+        n_points = np.zeros(n, dtype=np.int64)
+        row = np.arange(n)  # of each piece that is still open
+        begin, end = np.zeros(n), np.ones(n)
+        low, high = base, scores  # the score where a piece begins and ends
+        while len(row):
+            part = way.integrate(row, begin, end, n_steps)  # pieces x d
+            n_points += n_steps * np.bincount(row, minlength=n)
+            error = np.abs(high - low - part.sum(axis=1))
+            whole = done.copy()
+            np.add.at(whole, row, part)
+            # Open pieces of a row share what it may still miss.
+            allowed = self.method.tolerance * np.abs(whole).sum(axis=1) - missing
+            good = error <= allowed[row] / np.bincount(row, minlength=n)[row]
+            # A row that can't afford its open pieces twice keeps them as they are.
+            cost = 2 * n_steps * np.bincount(row[~good], minlength=n)
+            good |= (n_points + cost > self.method.max_steps)[row]
+            np.add.at(done, row[good], part[good])
+            np.add.at(missing, row[good], error[good])
+            row, begin, end, low, high = (a[~good] for a in (row, begin, end, low, high))
+            middle = (begin + end) / 2
+            at_middle = way.scores(row, middle)
+            n_points += np.bincount(row, minlength=n)
+            row = np.tile(row, 2)
+            begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
+            low, high = np.concatenate([low, at_middle]), np.concatenate([at_middle, high])
+        return done, missing, n_points
+
+
+@final
+@dataclass(frozen=True)
+class _Way:
+    """The straight ways from the references to the rows."""
+
+    score: DifferentiableScore
+    start: Matrix  # n x d
+    step: Matrix  # n x d
+
+    def integrate(self, row: IntVector, begin: Vector, end: Vector, n_steps: int) -> Matrix:
+        """Integrals of the gradient over pieces of the ways, times the step: (m,) -> (m, d)."""
+        nodes, weights = np.polynomial.legendre.leggauss(n_steps)
+        d = self.step.shape[1]
+        integrals = np.empty((len(row), d))
+        size = max(1, CHUNK // (n_steps * d))
+        for first in range(0, len(row), size):
+            piece = slice(first, first + size)
+            half = (end[piece] - begin[piece])[:, None] / 2  # m x 1
+            t = begin[piece, None] + half * (1 + nodes)  # m x steps
+            start, step = self.start[row[piece], None, :], self.step[row[piece], None, :]
+            points = start + t[:, :, None] * step  # m x steps x d
+            _, gradient = self.score.value_and_grad(points.reshape(-1, d))
+            mean = np.einsum("s,msd->md", weights, gradient.reshape(points.shape))
+            integrals[piece] = half * mean * step[:, 0]
+        return integrals
+
+    def scores(self, row: IntVector, t: Vector) -> Vector:
+        """Scores at points of the ways: (m,) -> (m,)."""
+        if not len(row):
+            return np.zeros(0)
+        return evaluate(self.score, self.start[row] + t[:, None] * self.step[row])

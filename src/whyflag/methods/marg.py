@@ -1,0 +1,63 @@
+"""marg: how anomalous each feature is by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, Matrix, Vector, check_rows
+from whyflag.attribution import Attribution
+from whyflag.domain import Domain
+from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.score import AdditiveScore, MarginalScore, evaluate
+
+
+@final
+@dataclass(frozen=True)
+class MARG(Method):
+    """The marginal score of each feature: −log p(x_i) of a density, (x_i − r_i)² of an error.
+
+    It sees nothing of how features go together. The values are parts of the score only if the
+    score is a sum over features. Densities are those of columns in units of their scales, so that
+    metres and millimetres give the same values. Fixed columns are given: −log p(x_i | x_F).
+    """
+
+    name: ClassVar[str] = "marg"
+    needs: ClassVar[type] = MarginalScore
+
+    def _bind(self, score: MarginalScore, domain: Domain, background: Matrix | None) -> BoundMethod:
+        return _BoundMARG(score, domain, self.settings)
+
+
+@final
+@dataclass(frozen=True)
+class _BoundMARG(BoundMethod):
+    score: MarginalScore
+    domain: Domain
+    settings: Mapping[str, Any]
+
+    def attribute(self, X: Matrix) -> Attribution:
+        domain = self.domain
+        rows = check_rows(X, domain.n_columns, columns=domain.columns)
+        keep = np.vstack([domain.fixed, domain.membership | domain.fixed])  # (p + 1) x d
+        marginal = self.score.marginal(rows, keep) - log_units(self.score, domain, keep)
+        return Attribution(
+            values=marginal[:, 1:] - marginal[:, :1],
+            base_values=marginal[:, 0],
+            scores=evaluate(self.score, rows),
+            **describe(domain, rows),
+            evaluations=np.full(len(rows), len(keep) + 1),
+            method=MARG.name,
+            settings=self.settings,
+            additive=isinstance(self.score, AdditiveScore),
+        )
+
+
+def log_units(score: MarginalScore, domain: Domain, keep: BoolMatrix) -> Vector:
+    """What marginal energies owe to the units of the columns: bool (m, d) -> (m,)."""
+    if not score.density:
+        return np.zeros(len(keep))
+    return keep.astype(np.float64) @ np.log(domain.scale)

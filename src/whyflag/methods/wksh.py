@@ -1,0 +1,36 @@
+"""wKSH, kernel SHAP with neighbours: absent features take the values of the nearest normal rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, final
+
+from whyflag.arrays import Matrix
+from whyflag.domain import Domain
+from whyflag.games import Background, Nearest
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.methods.shapley import ShapleyMethod
+from whyflag.score import Score
+from whyflag.shapley import Kernel, ShapleySolver
+
+
+@final
+@dataclass(frozen=True)
+class WKSH(Method):
+    """Kernel SHAP with the background rows nearest to x as references, all of equal weight.
+
+    Args:
+        n_references: Number of rows.
+        solver: How the sum over coalitions is done.
+    """
+
+    name: ClassVar[str] = "wKSH"
+    needs_background: ClassVar[bool] = True
+
+    n_references: int = 8
+    solver: ShapleySolver = field(default_factory=Kernel)
+
+    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
+        nearest = Nearest(background, domain, self.n_references)
+        game = Background(score, nearest, domain=domain)
+        return ShapleyMethod(game, self.solver, self.name, self.settings)
