@@ -9,8 +9,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 demo: $(VENV)/.core
 	$(BIN)/python examples/breast_cancer.py
 
+# One process for each core, with one thread each.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

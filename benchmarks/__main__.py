@@ -1,7 +1,7 @@
 """Run every benchmark."""
 
-from benchmarks import adam, algorithm_1, planted
+from benchmarks import adam, algorithm_1, methods, planted, sampling
 
-for benchmark in (algorithm_1, adam, planted):
+for benchmark in (algorithm_1, adam, planted, methods, sampling):
     benchmark.main()
     print()

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from whyflag import Explainer
 from whyflag.detectors import GMM
 from whyflag.methods import ASH, COMP, Method
+from whyflag.metrics import mean_reciprocal_rank
 
 METHODS: list[tuple[str, Method]] = [
     ("ASH, v̲, γ = 0.01", ASH()),
@@ -46,8 +47,7 @@ def main() -> None:
             begin = time.perf_counter()
             values = Explainer(detector, seen, method)(planted).values
             seconds = (time.perf_counter() - begin) / n
-            rank = (values >= values[np.arange(n), culprit][:, None]).sum(axis=1)
-            cells.append(f"{np.mean(1 / rank):10.2f} {seconds:6.4f}s")
+            cells.append(f"{float(mean_reciprocal_rank(values, culprit)):10.2f} {seconds:6.4f}s")
         tqdm.write(f"{label:20} " + " ".join(cells))
 
 

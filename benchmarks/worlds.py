@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from whyflag.arrays import IntVector, Matrix
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+
+from whyflag.arrays import BoolMatrix, IntVector, Matrix
 from whyflag.score.mixture import MixtureEnergy
 
 
@@ -29,6 +32,60 @@ def correlated_rows(n: int, d: int = 8, *, seed: int) -> Matrix:
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, 3)) @ causes + 0.5 * rng.normal(size=(n, d))
     return rows * np.geomspace(0.1, 10, d) + np.arange(d)
+
+
+def benign_tumours() -> Matrix:
+    """The benign rows of scikit-learn's breast-cancer data, 357 x 30."""
+    X, benign = load_breast_cancer(return_X_y=True)
+    return np.asarray(X[benign == 1])
+
+
+# Data that come with scikit-learn, or are drawn: none of the paper's data sets is among them.
+WORLDS: dict[str, Callable[[], Matrix]] = {
+    "8 sensors": lambda: correlated_rows(600, 8, seed=1),
+    "20 sensors": lambda: correlated_rows(600, 20, seed=1),
+    "tumours": benign_tumours,
+    "wine": lambda: np.asarray(load_wine().data),
+    "diabetes": lambda: np.asarray(load_diabetes(scaled=False).data),
+}
+
+
+def spoil(kind: str, rows: Matrix, normal: Matrix, seed: int) -> tuple[Matrix, BoolMatrix]:
+    """Make rows anomalous in one of five ways; also tell which values were changed.
+
+    Args:
+        kind: "shift" (one value, by 1 to 2 standard deviations), "swap" (one value is that of
+            another row), "scale" (one value is three times as far from its mean), "pair" (the two
+            features that go together most get values of other rows, each from its own), "three"
+            (three values shifted).
+        rows: Normal rows, (n, d).
+        normal: Rows to take means, deviations and values from.
+        seed: Seed of the choices.
+    """
+    rng = np.random.default_rng(seed)
+    n, d = rows.shape
+    mean, deviation = normal.mean(axis=0), normal.std(axis=0)
+    guilty = np.zeros((n, d), dtype=np.bool_)
+    if kind == "pair":
+        together = np.abs(np.corrcoef(normal.T)) - np.eye(d)
+        guilty[:, list(np.unravel_index(together.argmax(), together.shape))] = True
+    else:
+        keys = rng.random((n, d))
+        count = 3 if kind == "three" else 1
+        np.put_along_axis(guilty, np.argsort(keys, axis=1)[:, :count], True, axis=1)
+    others = normal[rng.integers(len(normal), size=(n, d)), np.arange(d)]
+    noise = rng.uniform(1, 2, size=(n, d)) * rng.choice([-1, 1], size=(n, d))
+    changed = {
+        "shift": rows + noise * deviation,
+        "three": rows + noise * deviation,
+        "swap": others,
+        "pair": others,
+        "scale": mean + 3 * (rows - mean),
+    }[kind]
+    return np.where(guilty, changed, rows), guilty
+
+
+KINDS = ("shift", "swap", "scale", "pair", "three")
 
 
 def plant(rows: Matrix, sigmas: float, *, seed: int) -> tuple[Matrix, IntVector]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -88,6 +89,29 @@ class Attribution:
     def order(self) -> IntVector:
         """Positions of the features of each row, from the most to the least to blame, (n, p)."""
         return np.argsort(-self.values, axis=1, kind="stable")
+
+    @property
+    def shares(self) -> Matrix:
+        """Share of the blame of each feature, (n, p): positive values, divided by their sum.
+
+        Zero throughout in a row that has no positive value.
+        """
+        blame = np.maximum(self.values, 0.0)
+        total = blame.sum(axis=1, keepdims=True)
+        return np.divide(blame, total, out=np.zeros_like(blame), where=total > 0)
+
+    @property
+    def agreement(self) -> Vector:
+        """How far the members of an ensemble agree on each row, (n,).
+
+        The part of the blame that two members lay on the same features, averaged over pairs of
+        members: 1 if all lay the same shares, 0 if no two blame a feature in common.
+        """
+        if not self.members:
+            raise ValueError(f"Agreement is between members of an ensemble, got {self!r}.")
+        shares = [member.shares for member in self.members]
+        pairs = [np.minimum(a, b).sum(axis=1) for a, b in combinations(shares, 2)]
+        return np.mean(pairs, axis=0) if pairs else np.ones(len(self))
 
     @property
     def unexplained(self) -> Vector:

@@ -278,7 +278,7 @@ def test_a_weighted_kernel_density():
         make_pipeline(ColumnTransformer([("s", StandardScaler(), [1, 0])]), GaussianMixture()),
         make_pipeline(FunctionTransformer(np.tanh), GaussianMixture()),
     ],
-    ids=lambda detector: str(detector)[:60],
+    ids=lambda detector: str(detector)[:30],
 )
 def test_what_has_no_gradient_here_is_searched(detector):
     score = as_score(detector.fit(NORMAL))

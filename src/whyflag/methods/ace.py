@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -59,7 +58,7 @@ class ACE(Method):
             raise ValueError(f"`flips` must be between 0 and 1, got {self.flips}.")
         if self.n_neighbors is not None and self.n_neighbors < 2:
             raise ValueError(f"`n_neighbors` must be at least 2, got {self.n_neighbors}.")
-        return _BoundACE(score, domain, background.mean(axis=0), self, self.settings)
+        return _BoundACE(score, domain, background.mean(axis=0), self)
 
 
 @final
@@ -69,7 +68,6 @@ class _BoundACE(BoundMethod):
     domain: Domain
     mean: Vector  # d
     method: ACE
-    settings: Mapping[str, Any]
 
     def attribute(self, X: Matrix) -> Attribution:
         domain = self.domain
@@ -97,8 +95,8 @@ class _BoundACE(BoundMethod):
             scores=evaluate(self.score, rows),
             **describe(domain, rows),
             evaluations=np.full(n, n_neighbors + 2),
-            method=ACE.name,
-            settings=self.settings,
+            method=self.method.name,
+            settings=self.method.settings,
             additive=False,
             reference=origin,
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class COMP(Method):
     gamma: float = 0.01
 
     def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundCOMP(score, domain, self.gamma, self.settings)
+        return _BoundCOMP(score, domain, self)
 
 
 @final
@@ -41,14 +40,13 @@ class COMP(Method):
 class _BoundCOMP(BoundMethod):
     score: Score
     domain: Domain
-    gamma: float
-    settings: Mapping[str, Any]
+    method: COMP
 
     def attribute(self, X: Matrix) -> Attribution:
         domain = self.domain
         rows = check_rows(X, domain.n_columns, columns=domain.columns)
         nothing_kept = np.zeros(rows.shape, dtype=np.bool_)
-        minimum = minimise(self.score, rows, nothing_kept, domain, gamma=self.gamma)
+        minimum = minimise(self.score, rows, nothing_kept, domain, gamma=self.method.gamma)
         moved = (minimum.point - rows) / domain.scale  # n x d
         return Attribution(
             values=np.sqrt(moved**2 @ domain.membership.T),
@@ -56,8 +54,8 @@ class _BoundCOMP(BoundMethod):
             scores=evaluate(self.score, rows),
             **describe(domain, rows),
             evaluations=minimum.n_evaluations + 2,
-            method=COMP.name,
-            settings=self.settings,
+            method=self.method.name,
+            settings=self.method.settings,
             additive=False,
             reference=minimum.point,
             converged=minimum.converged,

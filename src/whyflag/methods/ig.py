@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Vector, check_rows
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
@@ -46,7 +45,7 @@ class IG(Method):
                 "`n_steps` must be at least 1 and at most `max_steps`, got "
                 f"{self.n_steps} and {self.max_steps}."
             )
-        return _BoundIG(score, domain, background.mean(axis=0), self, self.settings)
+        return _BoundIG(score, domain, background.mean(axis=0), self)
 
 
 @final
@@ -56,7 +55,6 @@ class _BoundIG(BoundMethod):
     domain: Domain
     mean: Vector  # d
     method: IG
-    settings: Mapping[str, Any]
 
     def attribute(self, X: Matrix) -> Attribution:
         domain = self.domain
@@ -64,24 +62,23 @@ class _BoundIG(BoundMethod):
         reference = np.where(domain.fixed, rows, self.mean)  # n x d
         way = _Way(self.score, reference, rows - reference)
         scores, base = evaluate(self.score, rows), evaluate(self.score, reference)
-        columns, missing, n_points = self._integrate(way, base, scores)
-        values = columns @ domain.membership.T
+        columns, converged, n_points = self._integrate(way, base, scores)
         return Attribution(
-            values=values,
+            values=columns @ domain.membership.T,
             base_values=base,
             scores=scores,
             **describe(domain, rows),
             evaluations=n_points + 2,
-            method=IG.name,
-            settings=self.settings,
+            method=self.method.name,
+            settings=self.method.settings,
             reference=reference,
-            converged=missing <= self.method.tolerance * np.abs(values).sum(axis=1),
+            converged=converged,
         )
 
     def _integrate(
         self, way: _Way, base: Vector, scores: Vector
-    ) -> tuple[Matrix, Vector, IntVector]:
-        """Integrals (n, d), what they miss of the rise, at most (n,), and points taken (n,)."""
+    ) -> tuple[Matrix, BoolVector, IntVector]:
+        """Integrals (n, d), whether what they miss is small (n,), and points taken (n,)."""
         n, n_steps = len(base), self.method.n_steps
         done = np.zeros_like(way.step)  # n x d: of the pieces that will do
         missing = np.zeros(n)
@@ -110,7 +107,7 @@ class _BoundIG(BoundMethod):
             row = np.tile(row, 2)
             begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
             low, high = np.concatenate([low, at_middle]), np.concatenate([at_middle, high])
-        return done, missing, n_points
+        return done, missing <= self.method.tolerance * np.abs(done).sum(axis=1), n_points
 
 
 @final

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class MARG(Method):
     needs: ClassVar[type] = MarginalScore
 
     def _bind(self, score: MarginalScore, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundMARG(score, domain, self.settings)
+        return _BoundMARG(score, domain, self)
 
 
 @final
@@ -37,7 +36,7 @@ class MARG(Method):
 class _BoundMARG(BoundMethod):
     score: MarginalScore
     domain: Domain
-    settings: Mapping[str, Any]
+    method: MARG
 
     def attribute(self, X: Matrix) -> Attribution:
         domain = self.domain
@@ -50,8 +49,8 @@ class _BoundMARG(BoundMethod):
             scores=evaluate(self.score, rows),
             **describe(domain, rows),
             evaluations=np.full(len(rows), len(keep) + 1),
-            method=MARG.name,
-            settings=self.settings,
+            method=self.method.name,
+            settings=self.method.settings,
             additive=isinstance(self.score, AdditiveScore),
         )
 

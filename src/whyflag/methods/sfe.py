@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -37,7 +36,7 @@ class SFE(Method):
     needs: ClassVar[type] = MarginalScore
 
     def _bind(self, score: MarginalScore, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundSFE(score, domain, self.settings)
+        return _BoundSFE(score, domain, self)
 
 
 @final
@@ -45,7 +44,7 @@ class SFE(Method):
 class _BoundSFE(BoundMethod):
     score: MarginalScore
     domain: Domain
-    settings: Mapping[str, Any]
+    method: SFE
 
     def attribute(self, X: Matrix) -> Attribution:
         rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
@@ -63,8 +62,8 @@ class _BoundSFE(BoundMethod):
             scores=scores,
             **describe(self.domain, rows),
             evaluations=np.full(len(rows), p * (p + 1) // 2 + 1),
-            method=SFE.name,
-            settings=self.settings,
+            method=self.method.name,
+            settings=self.method.settings,
         )
 
     def _search(self, X: Matrix) -> tuple[IntVector, Matrix]:

@@ -1,0 +1,133 @@
+"""Ensembles: several methods, several detectors, one attribution for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+
+from whyflag.arrays import BoolVector, Matrix
+from whyflag.attribution import Attribution
+from whyflag.explainer import Explainer
+
+
+@final
+class Ensemble:
+    """Explains rows by several methods, or several detectors, and combines what they say.
+
+    No method wins always, and the paper's authors advise to use several together. How far they
+    agreed on a row is `Attribution.agreement`; what each of them said, `Attribution.members`.
+
+    Args:
+        explainers: The members: explainers of any detectors by any methods, over the same
+            features.
+
+    >>> from whyflag.detectors import GMM
+    >>> normal = np.random.default_rng(0).normal(size=(500, 3))
+    >>> detector = GMM(seed=0).fit(normal)
+    >>> explain = Ensemble([Explainer(detector, normal, method) for method in ("ASH", "wKSH")])
+    >>> attribution = explain([[0.0, 9.0, 0.0]])
+    >>> attribution.top(1)["feature"].item(), attribution.agreement > 0.9
+    ('x1', array([ True]))
+    """
+
+    def __init__(self, explainers: Sequence[Explainer]) -> None:
+        self.explainers = tuple(explainers)
+        if not self.explainers:
+            raise ValueError("An ensemble needs at least one explainer, got none.")
+        first = self.explainers[0].domain
+        for explainer in self.explainers[1:]:
+            _refuse_others(first.player_names, explainer.domain.player_names)
+
+    def __call__(self, X: Any) -> Attribution:
+        """Attribute the score of each row of an array (n, d) or a DataFrame."""
+        return combine([explain(X) for explain in self.explainers])
+
+
+def combine(members: Sequence[Attribution]) -> Attribution:
+    """Combine attributions of the same rows into one: the average of their shares of the blame.
+
+    The values of a row are positive and sum to one. Members of one detector count alike; of
+    several detectors, each by how far it finds the row above normal, so that one that sees nothing
+    strange has little to say. What would have been normal is taken from the first member that
+    says so. Scores and thresholds of several detectors are averages in units of each one's score,
+    so that `flagged` means that they are beyond their thresholds on average; there is no threshold
+    unless each has one.
+
+    Args:
+        members: Attributions by different methods, of different detectors, or both.
+    """
+    if not members:
+        raise ValueError("There must be at least one attribution to combine, got none.")
+    for member in members[1:]:
+        _refuse_others(members[0].feature_names, member.feature_names)
+        if not np.array_equal(member.data, members[0].data):
+            raise ValueError("Attributions can be combined if they are of the same rows.")
+    shares = np.array([member.shares for member in members])  # k x n x p
+    weights = _weights(members) * shares.any(axis=2)  # k x n: who blames nothing has no say
+    total = weights.sum(axis=0)  # n
+    lead = _lead(members)
+    return replace(
+        lead if _same_detector(members) else _averaged(members, lead),
+        values=np.einsum("kn,knp->np", weights, shares) / np.where(total > 0, total, 1.0)[:, None],
+        method=f"Ensemble({', '.join(member.method for member in members)})",
+        settings={"members": tuple(dict(member.settings) for member in members)},
+        evaluations=np.sum([member.evaluations for member in members], axis=0),
+        additive=False,
+        standard_errors=None,
+        converged=_all_converged(members),
+        members=tuple(members),
+    )
+
+
+def _refuse_others(expected: tuple[str, ...], found: tuple[str, ...]) -> None:
+    if found != expected:
+        raise ValueError(
+            "Members of an ensemble must have the same features in the same order, got "
+            f"{list(expected)} and {list(found)}."
+        )
+
+
+def _same_detector(members: Sequence[Attribution]) -> bool:
+    first = members[0]
+    return all(
+        member.threshold == first.threshold and np.allclose(member.scores, first.scores)
+        for member in members
+    )
+
+
+def _lead(members: Sequence[Attribution]) -> Attribution:
+    """The first member that says what would have been normal, if any does."""
+    return next((member for member in members if member.reference is not None), members[0])
+
+
+def _weights(members: Sequence[Attribution]) -> Matrix:
+    """How far above normal each member's detector finds each row, in its unit: k x n."""
+    weights = []
+    for member in members:
+        lead = _lead([other for other in members if _same_detector([member, other])])
+        weights.append(np.maximum(lead.scores - lead.base_values, 0.0) / lead.unit)
+    alarm = np.array(weights)
+    # Where no detector finds anything, all count alike.
+    return np.where(alarm.any(axis=0), alarm, 1.0)
+
+
+def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
+    """The lead with the scores of several detectors, each in its unit, on average."""
+    thresholds = [
+        member.threshold / member.unit for member in members if member.threshold is not None
+    ]
+    return replace(
+        lead,
+        scores=np.mean([member.scores / member.unit for member in members], axis=0),
+        base_values=np.mean([member.base_values / member.unit for member in members], axis=0),
+        threshold=float(np.mean(thresholds)) if len(thresholds) == len(members) else None,
+        unit=1.0,
+    )
+
+
+def _all_converged(members: Sequence[Attribution]) -> BoolVector | None:
+    known = [member.converged for member in members if member.converged is not None]
+    return np.all(known, axis=0) if known else None

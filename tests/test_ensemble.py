@@ -1,0 +1,179 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import IsolationForest
+
+from benchmarks.worlds import correlated_rows, plant
+from whyflag import Domain, Ensemble, Explainer, combine
+from whyflag.detectors import GMM
+from whyflag.methods import ASH, IG
+
+NORMAL = correlated_rows(400, 5, seed=1)
+PLANTED, CULPRITS = plant(correlated_rows(30, 5, seed=2), 5, seed=3)
+GAUSSIANS = GMM(seed=0).fit(NORMAL)
+FOREST = IsolationForest(n_estimators=30, random_state=0).fit(NORMAL)
+
+
+def explainers(detector=GAUSSIANS, methods=("ASH", "wKSH", "comp")):
+    return [Explainer(detector, NORMAL, method) for method in methods]
+
+
+def test_values_are_the_average_of_the_members_shares():
+    attribution = Ensemble(explainers())(PLANTED)
+    members = [explain(PLANTED) for explain in explainers()]
+    shares = [
+        np.maximum(m.values, 0) / np.maximum(m.values, 0).sum(axis=1)[:, None] for m in members
+    ]
+    np.testing.assert_allclose(attribution.values, np.mean(shares, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(attribution.values.sum(axis=1), 1.0)
+
+
+def test_it_finds_planted_culprits():
+    values = Ensemble(explainers())(PLANTED).values
+    assert (values.argmax(axis=1) == CULPRITS).mean() >= 0.9
+
+
+def test_it_says_what_each_member_said():
+    attribution = Ensemble(explainers())(PLANTED)
+    assert [member.method for member in attribution.members] == ["ASH", "wKSH", "comp"]
+    assert attribution.method == "Ensemble(ASH, wKSH, comp)"
+    assert attribution.settings["members"][0]["gamma"] == 0.01
+    total = sum(member.n_evaluations for member in attribution.members)
+    assert attribution.n_evaluations == total
+
+
+def with_values(values):
+    attribution = Explainer(GAUSSIANS, NORMAL, "comp")(PLANTED[: len(values)])
+    return replace(attribution, values=np.array(values, dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("members", "agreement"),
+    [
+        ([[[1, 0, 0, 0, 0]], [[9, 0, 0, 0, 0]]], 1.0),
+        ([[[1, 0, 0, 0, 0]], [[0, 1, 0, 0, 0]]], 0.0),
+        ([[[3, 1, 0, 0, 0]], [[1, 3, 0, 0, 0]]], 0.5),
+        ([[[1, -5, 0, 0, 0]], [[1, 0, 0, 0, -9]]], 1.0),  # what excuses a row is no blame
+        ([[[1, 0, 0, 0, 0]], [[1, 0, 0, 0, 0]], [[0, 1, 0, 0, 0]]], 1 / 3),
+        ([[[1, 0, 0, 0, 0]]], 1.0),
+    ],
+)
+def test_agreement_is_the_blame_that_members_have_in_common(members, agreement):
+    combined = combine([with_values(values) for values in members])
+    np.testing.assert_allclose(combined.agreement, [agreement])
+
+
+def test_agreement_is_of_each_row_and_follows_slices():
+    attribution = Ensemble(explainers())(PLANTED)
+    assert attribution.agreement.shape == (30,)
+    assert ((attribution.agreement >= 0) & (attribution.agreement <= 1)).all()
+    np.testing.assert_allclose(attribution[3:5].agreement, attribution.agreement[3:5])
+
+
+def test_what_is_no_ensemble_has_no_agreement():
+    with pytest.raises(ValueError, match="between members of an ensemble, got <Attribution by ASH"):
+        _ = Explainer(GAUSSIANS, NORMAL)(PLANTED[:1]).agreement
+
+
+def test_a_member_without_blame_has_no_say():
+    innocent = with_values([[-1, -2, 0, 0, 0], [1, 0, 0, 0, 0]])
+    sure = with_values([[0, 0, 4, 0, 0], [0, 0, 4, 0, 0]])
+    combined = combine([innocent, sure])
+    np.testing.assert_allclose(combined.values, [[0, 0, 1, 0, 0], [0.5, 0, 0.5, 0, 0]])
+
+
+def test_nobody_to_blame_is_no_trouble():
+    combined = combine([with_values([[-1, 0, 0, 0, 0]]), with_values([[0, -1, 0, 0, 0]])])
+    np.testing.assert_array_equal(combined.values, np.zeros((1, 5)))
+    np.testing.assert_array_equal(combined.agreement, [0.0])
+
+
+def test_of_one_detector_the_score_and_the_threshold_are_its_own():
+    attribution = Ensemble(explainers(methods=("KSH", "ASH")))(PLANTED)
+    alone = Explainer(GAUSSIANS, NORMAL, "ASH")(PLANTED)
+    np.testing.assert_allclose(attribution.scores, alone.scores)
+    np.testing.assert_array_equal(attribution.flagged, alone.flagged)
+    np.testing.assert_allclose(attribution.reference, alone.reference)  # KSH has none
+    np.testing.assert_allclose(attribution.base_values, alone.base_values)
+    assert not attribution.additive
+    assert attribution.converged.all()
+
+
+def test_several_detectors_are_combined_in_units_of_their_scores():
+    ensemble = Ensemble([*explainers(methods=["ASH"]), *explainers(FOREST, ["ASH"])])
+    attribution = ensemble(PLANTED)
+    by_gaussians, by_forest = attribution.members
+    average = (by_gaussians.scores / by_gaussians.unit + by_forest.scores / by_forest.unit) / 2
+    np.testing.assert_allclose(attribution.scores, average)
+    excess = (by_gaussians.excess / by_gaussians.unit + by_forest.excess / by_forest.unit) / 2
+    np.testing.assert_allclose(attribution.excess, excess)
+    assert (attribution.values.argmax(axis=1) == CULPRITS).mean() >= 0.8
+
+
+def test_a_detector_counts_by_how_far_it_finds_a_row_above_normal():
+    calm, alarmed = with_values([[3, 1, 0, 0, 0]]), with_values([[0, 0, 1, 0, 0]])
+    base = calm.base_values
+    calm = replace(calm, scores=base + 1.0, unit=1.0)
+    alarmed = replace(alarmed, scores=base + 30.0, unit=10.0)
+    combined = combine([calm, alarmed])
+    np.testing.assert_allclose(combined.values, [[3 / 16, 1 / 16, 3 / 4, 0, 0]])
+
+
+def test_members_of_one_detector_count_alike_beside_another_detector():
+    first, second = with_values([[1, 0, 0, 0, 0]]), with_values([[0, 1, 0, 0, 0]])
+    second = replace(second, base_values=first.base_values - 100)  # another idea of normal
+    other = replace(with_values([[0, 0, 1, 0, 0]]), scores=first.base_values + 1.0)
+    combined = combine([first, second, other])
+    assert combined.values[0, 0] == pytest.approx(combined.values[0, 1])
+    assert combined.values[0, 2] < combined.values[0, 0]
+
+
+def test_where_no_detector_finds_anything_all_count_alike():
+    one, other = with_values([[1, 0, 0, 0, 0]]), with_values([[0, 1, 0, 0, 0]])
+    one = replace(one, scores=one.base_values)
+    other = replace(other, scores=other.base_values - 1)
+    np.testing.assert_allclose(combine([one, other]).values, [[0.5, 0.5, 0, 0, 0]])
+
+
+def test_there_is_no_threshold_unless_each_detector_has_one():
+    function = Explainer(lambda X: (X**2).sum(axis=1), NORMAL, "comp")
+    attribution = Ensemble([*explainers(methods=["comp"]), function])(PLANTED[:3])
+    assert attribution.threshold is None
+
+
+def test_what_has_not_converged_anywhere_has_not_converged():
+    hasty = IG(n_steps=2, max_steps=2, tolerance=1e-12)
+    attribution = Ensemble(explainers(methods=(ASH(), hasty)))(PLANTED)
+    np.testing.assert_array_equal(attribution.converged, attribution.members[1].converged)
+    assert not attribution.converged.all()
+
+
+def test_frames_keep_their_names():
+    names = ["a", "b", "c", "d", "e"]
+    normal = pd.DataFrame(NORMAL, columns=names)
+    rows = pd.DataFrame(PLANTED[:2, ::-1], columns=names[::-1], index=["monday", "tuesday"])
+    members = [Explainer(GAUSSIANS, normal, method) for method in ("ASH", "comp")]
+    attribution = Ensemble(members)(rows)
+    assert attribution.feature_names == tuple(names)
+    assert attribution.row_names == ("monday", "tuesday")
+
+
+def test_an_ensemble_of_nobody_is_refused():
+    with pytest.raises(ValueError, match="at least one explainer, got none"):
+        Ensemble([])
+    with pytest.raises(ValueError, match="at least one attribution to combine, got none"):
+        combine([])
+
+
+def test_members_with_other_players_are_refused():
+    grouped = Explainer(GAUSSIANS, NORMAL, domain=Domain(5, players={"pair": [0, 1]}))
+    with pytest.raises(ValueError, match=r"same features in the same order.*'pair'"):
+        Ensemble([*explainers(), grouped])
+
+
+def test_members_with_other_rows_are_refused():
+    explain = Explainer(GAUSSIANS, NORMAL, "comp")
+    with pytest.raises(ValueError, match="of the same rows"):
+        combine([explain(PLANTED[:2]), explain(PLANTED[2:4])])
