@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from whyflag.datasets.files import FOLDER, RAW_FILES
+from whyflag.datasets.raw_files import FOLDER, RAW_FILES
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data" / "raw"
 

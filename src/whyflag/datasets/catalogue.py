@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolVector, Matrix
-from whyflag.datasets.files import fetch
+from whyflag.datasets.raw_files import fetch
 
 
 @final

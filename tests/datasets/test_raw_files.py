@@ -7,7 +7,7 @@ import pooch
 import pytest
 
 from whyflag.datasets import fetch
-from whyflag.datasets.files import FOLDER, RAW_FILES, RawFile
+from whyflag.datasets.raw_files import FOLDER, RAW_FILES, RawFile
 
 CONTENT = b"not a data set, but it will do"
 
