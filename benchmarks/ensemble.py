@@ -78,6 +78,7 @@ MEMBERS = {
     "all methods": tuple(METHODS),
     "IG, KSH, wKSH, ASH": ("IG", "KSH", "wKSH", "ASH"),
     "wKSH, ASH": ("wKSH", "ASH"),
+    "wKSH, comp": ("wKSH", "comp"),
 }
 Explained = dict[str, tuple[Matrix, Matrix]]  # by method: values, score gaps in units
 
