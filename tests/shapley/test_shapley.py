@@ -206,6 +206,21 @@ def test_standard_errors_equal_the_sum_over_neighbours_written_out():
     np.testing.assert_allclose(shapley.standard_errors, np.sqrt(variance), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("p", "budget"), [(20, 40), (20, 42), (6, 13)])
+def test_errors_that_nothing_tells_are_not_called_none(p, budget):
+    """Single players take the whole budget, or leave one pair: the values are not exact."""
+    game = FunctionGame(p, lambda z: np.sin(z.sum(axis=1) * 1.0), n=2)
+    assert np.isinf(Kernel(budget).solve(game).standard_errors).all()
+
+
+def test_a_precision_does_not_stop_at_errors_that_are_not_known():
+    game = TanhGame(16, np.random.default_rng(0).normal(size=16), scale=np.array([1.0]))
+    found = Kernel(32, precision=0.05).solve(game)
+    assert found.converged.all()
+    assert found.n_coalitions[0] > 34
+    assert (found.standard_errors > 0).all()
+
+
 def test_a_precision_is_reached_and_each_row_stops_on_its_own():
     p = 16
     strength = np.random.default_rng(0).normal(size=p)

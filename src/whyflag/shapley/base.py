@@ -27,7 +27,7 @@ class ShapleyValues:
     values: Matrix  # n x p
     empty: Vector  # n: v(∅)
     full: Vector  # n: v(D)
-    standard_errors: Matrix  # n x p: zero where every coalition was counted
+    standard_errors: Matrix  # n x p: zero where every coalition was counted, inf: not known
     n_coalitions: IntVector  # n
     converged: BoolVector  # n: False where the precision asked for was not reached
 

@@ -29,7 +29,8 @@ class Kernel(ShapleySolver):
 
     Standard errors are those of a sample of pairs, stratified by size, without replacement. They
     can not see what no draw has seen: of a game that is quadratic but for a few coalitions, they
-    are too small until one of those is drawn.
+    are too small until one of those is drawn. They are infinite if a budget that is too small to
+    draw two pairs leaves them unknown.
 
     Args:
         budget: Number of coalitions besides ∅ and D; 2p + 2048 if none is given.
@@ -153,7 +154,10 @@ def _standard_errors(plan: _Plan, residual: Matrix) -> Matrix:
     drawn = plan.unseen > 0
     count = int(drawn.sum())
     if count < 2:
-        return np.zeros((len(residual), len(plan.influence)))
+        # Exact if every coalition is there; else nothing tells how far off the values are.
+        p = len(plan.influence)
+        unknown = 0.0 if len(plan.coalitions) == 2**p - 2 else np.inf
+        return np.full((len(residual), p), unknown)
     influence, excess, unseen = plan.influence[:, drawn], plan.excess[drawn], plan.unseen[drawn]
     # A pair draws the regression towards itself, the more the fewer there are (jackknife).
     leverage = 2 * np.einsum("ph,hp->h", influence, excess)
