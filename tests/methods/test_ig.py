@@ -89,6 +89,21 @@ def test_a_limit_that_is_hit_is_said():
     assert (np.abs(attribution.unexplained) > 0).all()
 
 
+def test_a_score_without_an_answer_on_the_way_is_refused():
+    """NaN would otherwise be halved until the limit, and come out as an attribution."""
+    gap = as_score(
+        lambda X: np.where(np.abs(X[:, 0]) < 0.5, np.nan, X[:, 0]), lambda X: np.ones_like(X)
+    )
+    with pytest.raises(ValueError, match="The score must be finite, got nan"):
+        Explainer(gap, np.full((2, 6), -2.0), "IG", domain=Domain(6))(np.full((1, 6), 2.0))
+
+
+def test_a_gradient_without_an_answer_on_the_way_is_refused():
+    gap = as_score(lambda X: X[:, 0], lambda X: np.where(np.abs(X) < 0.5, np.nan, 1.0))
+    with pytest.raises(ValueError, match="gradient"):
+        Explainer(gap, np.full((2, 6), -2.0), "IG", domain=Domain(6))(np.full((1, 6), 2.0))
+
+
 def test_the_mean_of_the_background_is_the_reference():
     energy = random_mixture(6, 2, 10.0, seed=0)
     attribution = Explainer(energy, NORMAL, "IG")(X)

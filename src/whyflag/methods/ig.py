@@ -12,6 +12,7 @@ from whyflag.attribution import Attribution
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.score import DifferentiableScore, evaluate
+from whyflag.score.base import check_finite
 
 CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
 
@@ -131,10 +132,22 @@ class _Way:
             t = begin[piece, None] + half * (1 + nodes)  # m x steps
             start, step = self.start[row[piece], None, :], self.step[row[piece], None, :]
             points = start + t[:, :, None] * step  # m x steps x d
-            _, gradient = self.score.value_and_grad(points.reshape(-1, d))
+            flat = points.reshape(-1, d)
+            value, gradient = self.score.value_and_grad(flat)
+            check_finite(value, flat)
+            self._check_gradient(gradient, flat)
             mean = np.einsum("s,msd->md", weights, gradient.reshape(points.shape))
             integrals[piece] = half * mean * step[:, 0]
         return integrals
+
+    def _check_gradient(self, gradient: Matrix, points: Matrix) -> None:
+        finite = np.isfinite(gradient).all(axis=1)
+        if not finite.all():
+            point = points[int(np.argmin(finite))]
+            raise ValueError(
+                "IG needs a gradient that is finite on the way from the mean to a row, got "
+                f"{gradient[int(np.argmin(finite))]} at {point}."
+            )
 
     def scores(self, row: IntVector, t: Vector) -> Vector:
         """Scores at points of the ways: (m,) -> (m,)."""
