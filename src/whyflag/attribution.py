@@ -35,8 +35,8 @@ class Attribution:
         reference: What would have been normal, x*(∅), (n, d); None where a method has none.
         threshold: The score above which the detector raises an alarm; None where it names none.
         standard_errors: How far the values may be off because not every coalition was counted,
-            (n, p): zero where every one was, infinite where too few were drawn to tell; None where a
-            method draws none.
+            (n, p): zero where every one was, infinite where too few were drawn to tell; None
+            where a method draws none.
         converged: Whether the work behind a row reached its goal, (n,): minimisations a minimum,
             integrals and draws their precision. None where a method has no such work.
         method: The method's name.
