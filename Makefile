@@ -45,7 +45,7 @@ lock:
 	rm -rf $(VENV)-lock
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,datasets]' torch==2.13.0
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,reproduce]' torch==2.13.0
 	$(VENV)-lock/bin/python -m pip freeze --exclude whyflag | sed 's/+cpu$$//' > requirements.lock
 	rm -rf $(VENV)-lock
 

@@ -8,9 +8,14 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, Matrix
+from whyflag.adapters import as_score
+from whyflag.arrays import BoolVector, Matrix, read_table
 from whyflag.attribution import Attribution
+from whyflag.domain import Domain
 from whyflag.explainer import Explainer
+from whyflag.methods import Method, get_method
+
+BEST = ("marg", "wKSH", "comp")
 
 
 @final
@@ -32,6 +37,38 @@ class Ensemble:
     >>> attribution.top(1)["feature"].item(), attribution.agreement > 0.9
     ('x1', array([ True]))
     """
+
+    @classmethod
+    def of(
+        cls,
+        detector: Any,
+        background: Any,
+        methods: Sequence[str | Method] = BEST,
+        *,
+        domain: Domain | None = None,
+    ) -> Ensemble:
+        """Several methods on one detector, those left out that its score does not allow.
+
+        By default the methods that together find culprits best in the paper's experiments
+        (docs/reproduction.md).
+
+        >>> from whyflag.detectors import GMM
+        >>> normal = np.random.default_rng(0).normal(size=(500, 3))
+        >>> explain = Ensemble.of(GMM(seed=0).fit(normal), normal)
+        >>> explain([[0.0, 9.0, 0.0]]).top(1)["feature"].item()
+        'x1'
+        """
+        width = (
+            read_table(background, name="background").values.shape[1]
+            if domain is None
+            else domain.n_columns
+        )
+        score = as_score(detector, n_features=width)
+        allowed = [method for method in map(get_method, methods) if isinstance(score, method.needs)]
+        if not allowed:
+            named = ", ".join(get_method(method).name for method in methods)
+            raise TypeError(f"None of the methods {named} applies to {type(score).__name__}.")
+        return cls([Explainer(score, background, method, domain=domain) for method in allowed])
 
     def __init__(self, explainers: Sequence[Explainer]) -> None:
         self.explainers = tuple(explainers)

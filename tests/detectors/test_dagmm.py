@@ -9,10 +9,11 @@ from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_difference
 from whyflag import as_score
 from whyflag.detectors import DAGMM
 from whyflag.detectors.dagmm import LAYERS, describe, mixture_of
-from whyflag.detectors.latent_mixture import VARIANCE_FLOOR, LatentMixture
+from whyflag.detectors.latent_mixture import LatentMixture
 from whyflag.score import DifferentiableScore
 
 SMALL = {"n_components": 2, "latent": 3, "hidden": 8}
+FLOOR = 1e-6  # the default
 
 
 @parametrize_with_checks([DAGMM(**SMALL, max_updates=20), DAGMM(max_updates=5)])
@@ -63,7 +64,7 @@ def test_the_energy_is_that_of_the_mixture_of_all_training_rows(fitted):
     log_joint = []
     for k in range(2):
         weight = belongs[:, k]
-        covariance = np.cov(features.T, aweights=weight, ddof=0) + VARIANCE_FLOOR * np.eye(8)
+        covariance = np.cov(features.T, aweights=weight, ddof=0) + FLOOR * np.eye(8)
         mean = np.average(features, axis=0, weights=weight)
         log_joint.append(
             np.log(weight.mean()) + multivariate_normal.logpdf(scored, mean, covariance)
@@ -105,7 +106,7 @@ def test_networks_of_several_sizes_side_by_side_are_each_as_alone():
             LAYERS, [widths[i] for i in which], [seeds[i] for i in which], torch.float64
         )
         features, _ = describe(stack, rows, binary)
-        mixture = mixture_of(stack, features)
+        mixture = mixture_of(stack, features, FLOOR)
         penalty = mixture.singularity(stack.masks["n_components"])
         return mixture.energy(features), penalty
 
@@ -123,7 +124,7 @@ def test_the_mixture_is_stable_towards_singularity(spread):
     features = torch.tensor(direction + spread * rng.normal(size=(500, 6)) + 1000)[None]
     features.requires_grad_()
     memberships = torch.tensor(rng.dirichlet(np.ones(3), size=500))[None]
-    mixture = LatentMixture.estimate(features, memberships, torch.ones(1, 1, 6))
+    mixture = LatentMixture.estimate(features, memberships, torch.ones(1, 1, 6), FLOOR)
     energy = mixture.energy(features)
     (gradient,) = torch.autograd.grad(energy.sum(), features)
     assert torch.isfinite(energy).all()
@@ -144,6 +145,17 @@ def test_degenerate_rows_have_finite_scores(rows):
     detector = DAGMM(2, 2, 4, max_updates=200).fit(rows)
     assert np.isfinite(detector.score_samples(rows)).all()
     assert np.isfinite(detector.score_samples(np.zeros_like(rows))).all()
+
+
+def test_no_variance_is_below_the_floor():
+    detector = DAGMM(**SMALL, reg_covar=0.1, max_updates=20).fit(NORMAL)
+    variances = 1 / np.diagonal(detector.mixture_["whiten"], axis1=1, axis2=2) ** 2
+    assert variances.min() >= 0.1
+
+
+def test_a_floor_must_be_positive():
+    with pytest.raises(ValueError, match=r"`reg_covar` must be positive, got 0"):
+        DAGMM(**SMALL, reg_covar=0).fit(NORMAL)
 
 
 def test_a_diverging_candidate_does_not_end_the_search():

@@ -41,19 +41,19 @@ def load(name: str) -> Dataset:
     >>> sorted(DATASETS)
     ['Arrhythmia', 'BreastW', 'Lympho', 'Musk', 'Thyroid', 'U2R']
     """
-    for known, read in DATASETS.items():
+    for known, source in DATASETS.items():
         if isinstance(name, str) and name.casefold() == known.casefold():
-            return read()
+            return source.read(*(fetch(file) for file in source.files))
     raise ValueError(f"`name` must be one of {', '.join(DATASETS)}, got {name!r}.")
 
 
-def _thyroid() -> Dataset:
+def _thyroid(path: Path) -> Dataset:
     # The six real-valued columns of UCI's thyroid disease data, in their order there.
     names = ("age", "TSH", "T3", "TT4", "T4U", "FTI")
-    return _real("Thyroid", *_npz(fetch("thyroid.npz")), names)
+    return _real("Thyroid", *_npz(path), names)
 
 
-def _breastw() -> Dataset:
+def _breastw(path: Path) -> Dataset:
     names = (
         "clump thickness",
         "uniformity of cell size",
@@ -65,10 +65,10 @@ def _breastw() -> Dataset:
         "normal nucleoli",
         "mitoses",
     )
-    return _real("BreastW", *_npz(fetch("breastw.npz")), names)
+    return _real("BreastW", *_npz(path), names)
 
 
-def _u2r() -> Dataset:
+def _u2r(*paths: Path) -> Dataset:
     names = (
         "duration",
         "hot",
@@ -81,7 +81,7 @@ def _u2r() -> Dataset:
         "dst_host_srv_count",
         "dst_host_same_src_port_rate",
     )
-    parts = [_arff(fetch(f"KDD{part}U2RFS.arff"), names) for part in ("Train20", "Test21")]
+    parts = [_arff(path, names) for path in paths]
     X, y = (np.concatenate(both) for both in zip(*parts, strict=True))
     return _real("U2R", X, y, names)
 
@@ -108,8 +108,8 @@ LYMPHO_FEATURES = (
 )
 
 
-def _lympho() -> Dataset:
-    codes, y = _mat(fetch("lympho.mat"))
+def _lympho(path: Path) -> Dataset:
+    codes, y = _mat(path)
     groups = {
         feature: tuple(f"{feature} = {value}" for value in range(1, int(column.max()) + 1))
         for feature, column in zip(LYMPHO_FEATURES, codes.T, strict=True)
@@ -128,22 +128,31 @@ def _lympho() -> Dataset:
     )
 
 
-def _musk() -> Dataset:
-    return _real("Musk", *_mat(fetch("musk.mat")), tuple(f"f{i}" for i in range(1, 167)))
+def _musk(path: Path) -> Dataset:
+    return _real("Musk", *_mat(path), tuple(f"f{i}" for i in range(1, 167)))
 
 
-def _arrhythmia() -> Dataset:
+def _arrhythmia(path: Path) -> Dataset:
     # Which 274 of UCI's 279 columns these are, the source does not say.
-    return _real("Arrhythmia", *_mat(fetch("arrhythmia.mat")), tuple(f"x{i}" for i in range(274)))
+    return _real("Arrhythmia", *_mat(path), tuple(f"x{i}" for i in range(274)))
 
 
-DATASETS: dict[str, Callable[[], Dataset]] = {
-    "Thyroid": _thyroid,
-    "BreastW": _breastw,
-    "U2R": _u2r,
-    "Lympho": _lympho,
-    "Musk": _musk,
-    "Arrhythmia": _arrhythmia,
+@final
+@dataclass(frozen=True)
+class Source:
+    """The raw files of a data set, and what reads them."""
+
+    files: tuple[str, ...]
+    read: Callable[..., Dataset]
+
+
+DATASETS = {
+    "Thyroid": Source(("thyroid.npz",), _thyroid),
+    "BreastW": Source(("breastw.npz",), _breastw),
+    "U2R": Source(("KDDTrain20U2RFS.arff", "KDDTest21U2RFS.arff"), _u2r),
+    "Lympho": Source(("lympho.mat",), _lympho),
+    "Musk": Source(("musk.mat",), _musk),
+    "Arrhythmia": Source(("arrhythmia.mat",), _arrhythmia),
 }
 
 

@@ -74,6 +74,16 @@ RAW_FILES = {
 }
 
 
+def find(name: str) -> Path | None:
+    """Where a raw file is on this machine, its hash unchecked; None if it must be fetched."""
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        pooch = require("pooch", "Downloading data sets", extra="datasets")
+        folder = pooch.os_cache("whyflag")
+    path = Path(folder) / name
+    return path if path.is_file() else None
+
+
 def fetch(name: str) -> Path:
     """The path of a raw file whose hash is right.
 

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 
 LOG_2PI = float(np.log(2 * np.pi))
-# Added to variances: what a float32 network puts out has no finer grain worth a density.
-VARIANCE_FLOOR = 1e-6
 
 
 @final
@@ -37,11 +35,13 @@ class LatentMixture:
     real: Tensor
 
     @classmethod
-    def estimate(cls, features: Tensor, memberships: Tensor, real: Tensor) -> LatentMixture:
+    def estimate(
+        cls, features: Tensor, memberships: Tensor, real: Tensor, floor: float
+    ) -> LatentMixture:
         """The mixture of rows whose memberships are known: (C, n, D), (C, n, K), (C, 1, D).
 
         Nearly singular covariances are what makes this model diverge: sums are in double
-        precision, variances have a floor, and no inverse is formed but that of a triangle.
+        precision, a floor is added to variances, and no inverse is formed but that of a triangle.
         """
         features, memberships, real = features.double(), memberships.double(), real.double()
         C, n, D = features.shape
@@ -59,7 +59,7 @@ class LatentMixture:
         moments = (weighted @ away.mT).view(C, K, D, D) / some[:, :, None, None]
         covariances = moments - means.unsqueeze(3) * means.unsqueeze(2)  # C x K x D x D
         padding = 1 - real  # C x 1 x D
-        covariances = covariances + torch.diag_embed(VARIANCE_FLOOR * real + padding)
+        covariances = covariances + torch.diag_embed(floor * real + padding)
         # A network that has diverged has no factor; its NaN must not end the others' training.
         factor, _ = torch.linalg.cholesky_ex(covariances)
         identity = torch.eye(factor.shape[-1], dtype=factor.dtype).expand_as(factor)

@@ -1,0 +1,148 @@
+"""The command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from whyflag.experiments.results import Results
+    from whyflag.experiments.settings import Settings
+
+app = typer.Typer(
+    help="Why did the anomaly detector flag this row, and which values would have been normal?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+
+
+@app.callback()
+def main() -> None:
+    """Hold the commands together."""
+
+
+@app.command()
+def datasets(
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Download the files that are not here yet.")
+    ] = False,
+) -> None:
+    """List the paper's data sets; with --fetch, download them."""
+    from whyflag import datasets as data
+    from whyflag.datasets.raw_files import FOLDER, RAW_FILES, find
+
+    with _errors_in_a_line():
+        table = Table("data set", "rows", "anomalous", "columns", "where")
+        for name, source in data.DATASETS.items():
+            if fetch or all(find(file) for file in source.files):
+                loaded = data.load(name)
+                size = (len(loaded.X), int(loaded.anomalous.sum()), loaded.X.shape[1])
+                folder = data.fetch(source.files[0]).parent
+                table.add_row(name, *map(str, size), str(folder))
+            else:
+                repository = RAW_FILES[source.files[0]].repository
+                table.add_row(name, "", "", "", f"not here yet; from github.com/{repository}")
+        console.print(table)
+        console.print(
+            f"`whyflag datasets --fetch` downloads them; {FOLDER} names a folder with them."
+        )
+
+
+@app.command()
+def reproduce(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for results and fitted detectors.")
+    ] = Path("reproduction"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed on few rows: about two minutes.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of splits; 3, or 1 with --quick.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A data set to run; may be given several times.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes at a time; one for each core.")
+    ] = None,
+    tables_only: Annotated[
+        Path | None,
+        typer.Option("--tables", help="Run nothing: make the tables of this results file."),
+    ] = None,
+) -> None:
+    """Rerun the paper's experiments, and set its tables beside ours.
+
+    Interrupted, it goes on where it was when it is started again with the same folder.
+    """
+    with _errors_in_a_line():
+        if tables_only is None:
+            _reproduce(output, _settings(quick, seeds, only), processes)
+        else:
+            from whyflag.experiments.results import Results
+
+            _show(Results.read(tables_only), tables_only.parent)
+
+
+def _settings(quick: bool, seeds: int | None, only: list[str] | None) -> Settings:
+    from whyflag.datasets import load
+    from whyflag.experiments.settings import FULL, QUICK
+
+    settings = QUICK if quick else FULL
+    if seeds is not None:
+        settings = replace(settings, seeds=tuple(range(seeds)))
+    if only:
+        settings = replace(settings, datasets=tuple(load(name).name for name in only))
+    return settings
+
+
+def _reproduce(output: Path, settings: Settings, processes: int | None) -> None:
+    from whyflag.experiments.results import Results
+    from whyflag.experiments.runner import run
+
+    outcome = run(settings, output, processes=processes)
+    for job, error in outcome.failed.items():
+        console.print(f"[red]{job}: {error}[/red]", highlight=False)
+    results = Results.collect(output)
+    results.write(output / "results.json")
+    _show(results, output)
+    minutes = outcome.seconds / 60
+    console.print(f"{outcome.computed} cells computed in {minutes:.1f} minutes.", highlight=False)
+    if outcome.failed:
+        raise ValueError(
+            f"{len(outcome.failed)} jobs failed; start again with the same folder to go on."
+        )
+
+
+def _show(results: Results, folder: Path) -> None:
+    """Print the tables, and write them as Markdown and as a page."""
+    from whyflag.experiments.render import LEGEND, markdown, page, terminal
+    from whyflag.experiments.tables import tables
+
+    made = tables(results)
+    wide = Console(width=max(console.width, 160)) if not console.is_terminal else console
+    for table in made:
+        wide.print(terminal(table))
+    console.print(LEGEND, highlight=False)
+    for name, content in (("tables.md", markdown(made)), ("tables.html", page(made))):
+        (folder / name).write_text(content, encoding="utf-8")
+        console.print(f"Written: {folder / name}", highlight=False)
+
+
+@contextmanager
+def _errors_in_a_line() -> Iterator[None]:
+    """Tell what is wrong with what was asked, without a traceback."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
+        raise typer.Exit(1) from error

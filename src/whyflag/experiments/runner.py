@@ -1,0 +1,159 @@
+"""Runs jobs on all cores, shows how far they are, and goes on where an earlier run stopped."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from queue import Empty
+from typing import Any, final
+
+from tqdm.auto import tqdm
+
+from whyflag.experiments.cells import Job, jobs
+from whyflag.experiments.durations import expected_seconds
+from whyflag.experiments.settings import Settings
+from whyflag.experiments.store import Store
+from whyflag.experiments.work import fit_key, work
+
+SETTINGS = ("settings",)
+PACKAGES = ("whyflag", "numpy", "scipy", "scikit-learn", "torch", "imbalanced-learn")
+# One thread for each process: threads of several processes would fight for the cores.
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+POLL = 0.2  # seconds between two looks at what the processes tell
+
+
+@final
+@dataclass
+class Outcome:
+    """What became of a run."""
+
+    seconds: float
+    computed: int = 0
+    failed: dict[str, str] = field(default_factory=dict)  # by job: what went wrong
+
+
+def run(settings: Settings, folder: Path, *, processes: int | None = None) -> Outcome:
+    """Compute every cell that the folder does not have yet.
+
+    Args:
+        settings: What is computed. A folder holds the results of one set of settings.
+        folder: Where results and fitted detectors are kept.
+        processes: How many at a time; as many as there are cores if none is given.
+    """
+    folder = folder.resolve()
+    _claim(folder, settings)
+    store = Store(folder / "cells")
+    left = {job: _missing(job, store) for job in jobs(settings)}
+    left = {job: keys for job, keys in left.items() if keys}
+    outcome = Outcome(0.0)
+    began = time.perf_counter()
+    for name in ONE_THREAD:
+        os.environ[name] = "1"
+    context = get_context("spawn")
+    with context.Manager() as manager:
+        told = manager.Queue()
+        pool = ProcessPoolExecutor(
+            processes or len(os.sched_getaffinity(0)), context, initializer=_one_thread
+        )
+        try:
+            # The longest first, so that no long one is left for the end.
+            order = sorted(left, key=lambda job: -sum(map(expected_seconds, left[job])))
+            futures = {pool.submit(_work, job, settings, folder, told): job for job in order}
+            _watch(futures, left, told, outcome)
+        finally:
+            _stop(pool)
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+def missing(settings: Settings, folder: Path) -> int:
+    """How many cells the folder does not have yet."""
+    store = Store(folder / "cells")
+    return sum(len(_missing(job, store)) for job in jobs(settings))
+
+
+def _claim(folder: Path, settings: Settings) -> None:
+    """Write down the settings, or refuse a folder that has the results of others."""
+    store = Store(folder / "cells")
+    record = {"settings": settings.to_json(), "versions": _versions()}
+    if SETTINGS in store:
+        found = store.read(SETTINGS)["settings"]
+        if found != record["settings"]:
+            other = [name for name, value in record["settings"].items() if found.get(name) != value]
+            raise ValueError(
+                f"{folder} has the results of a run with other settings ({', '.join(other)}). "
+                "Choose another folder, or delete this one."
+            )
+        return
+    store.write(SETTINGS, record)
+
+
+def _missing(job: Job, store: Store) -> list[tuple[str, ...]]:
+    keys = [fit_key(job), *(cell.key for cell in job.cells())]
+    return [key for key in keys if key not in store]
+
+
+def _watch(
+    futures: dict[Future[None], Job],
+    left: dict[Job, list[tuple[str, ...]]],
+    told: Any,
+    out: Outcome,
+) -> None:
+    """Show progress until every job has ended."""
+    total = sum(expected_seconds(key) for keys in left.values() for key in keys)
+    layout = "{desc} {percentage:3.0f}% |{bar}| {elapsed} so far, {remaining} to go{postfix}"
+    with tqdm(total=total, bar_format=layout, desc="cells", disable=None) as bar:
+        pending = set(futures)
+        while pending:
+            ended, pending = wait(pending, timeout=POLL)
+            for what, key in _messages(told):
+                if what == "end":
+                    out.computed += 1
+                    bar.update(expected_seconds(key))
+                else:
+                    bar.set_postfix_str(" · ".join(key), refresh=False)
+            bar.refresh()
+            for future in ended:
+                error = future.exception()
+                if error is not None:
+                    job = futures[future]
+                    name = f"{job.dataset}, {job.family}, seed {job.seed}"
+                    out.failed[name] = f"{type(error).__name__}: {error}"
+
+
+def _messages(told: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    while True:
+        try:
+            yield told.get_nowait()
+        except Empty:
+            return
+
+
+def _work(job: Job, settings: Settings, folder: Path, told: Any) -> None:
+    work(job, settings, folder, lambda what, key: told.put((what, key)))
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """Let no process outlive the run, whatever ended it."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
+        process.join()
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
