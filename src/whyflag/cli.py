@@ -124,7 +124,8 @@ def _reproduce(output: Path, settings: Settings, processes: int | None) -> None:
 
 
 def _show(results: Results, folder: Path) -> None:
-    """Print the tables, and write them as Markdown and as a page."""
+    """Print the tables; write them as Markdown and as a page, with pictures."""
+    from whyflag.experiments.pictures import draw
     from whyflag.experiments.render import LEGEND, markdown, page, terminal
     from whyflag.experiments.tables import tables
 
@@ -133,9 +134,11 @@ def _show(results: Results, folder: Path) -> None:
     for table in made:
         wide.print(terminal(table))
     console.print(LEGEND, highlight=False)
-    for name, content in (("tables.md", markdown(made)), ("tables.html", page(made))):
-        (folder / name).write_text(content, encoding="utf-8")
-        console.print(f"Written: {folder / name}", highlight=False)
+    written = [folder / "tables.md", folder / "tables.html"]
+    for path, content in zip(written, (markdown(made), page(made)), strict=True):
+        path.write_text(content, encoding="utf-8")
+    written += draw(results, made, folder)
+    console.print("Written: " + ", ".join(map(str, written)), highlight=False)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pooch
 import pytest
 
 from whyflag.datasets import fetch
-from whyflag.datasets.raw_files import FOLDER, RAW_FILES, RawFile
+from whyflag.datasets.raw_files import FOLDER, RAW_FILES, RawFile, find
 
 CONTENT = b"not a data set, but it will do"
 
@@ -84,3 +84,17 @@ def test_a_download_with_another_hash_is_refused_and_not_kept(served, tmp_path):
     with pytest.raises(ValueError, match="hash"):
         fetch("made.up")
     assert not (tmp_path / "cache" / "made.up").exists()
+
+
+def test_a_download_that_fails_says_what_to_do(served):
+    served.unlink()
+    with pytest.raises(OSError, match=rf"cannot be downloaded \(HTTPError\).*{FOLDER}"):
+        fetch("made.up")
+
+
+def test_a_file_is_found_without_being_fetched(served, tmp_path, monkeypatch):
+    assert find("made.up") is None
+    fetch("made.up")
+    assert find("made.up") == tmp_path / "cache" / "made.up"
+    monkeypatch.setenv(FOLDER, str(tmp_path / "served"))
+    assert find("made.up") == served

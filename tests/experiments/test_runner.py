@@ -1,10 +1,10 @@
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -32,16 +32,32 @@ def cells(folder):
     return {path: path.stat().st_mtime_ns for path in (folder / "cells").rglob("*.json")}
 
 
+def children_of(parent):
+    stats = [path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat")]
+    return [int(s[0].split()[0]) for s in stats if int(s[2].split()[1]) == parent]
+
+
+def is_running(process):
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_run_that_is_killed_goes_on_where_it_was(raw_files, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     folder = tmp_path / "results"
-    process = subprocess.Popen([sys.executable, str(program), str(folder)], start_new_session=True)  # noqa: S603
+    process = subprocess.Popen([sys.executable, str(program), str(folder)])  # noqa: S603
     deadline = time.monotonic() + 120
     while len(cells(folder)) < 12 and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
+    children = children_of(process.pid)
+    assert children
+    process.send_signal(signal.SIGKILL)
     process.wait()
+    while any(is_running(child) for child in children):  # they end with it
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     before = cells(folder)
     assert len(before) >= 12
 

@@ -77,7 +77,7 @@ def test_as_many_rows_as_the_settings_ask_for(done):
 
 def test_the_classifiers_culprits_are_stored_once(done):
     record = Store(done[0] / "cells").read(("supervised", "Thyroid", "seed 3"))
-    assert record["of"] == 10
+    assert record["of"] == 8
     assert set(record["culprits"]) == {1}
 
 

@@ -104,11 +104,16 @@ def fetch(name: str) -> Path:
             raise ValueError(f"{path} must have SHA-256 {file.hash}, got {found}.")
         return path
     pooch = require("pooch", "Downloading data sets", extra="datasets")
-    return Path(
-        pooch.retrieve(
+    try:
+        path = pooch.retrieve(
             url=file.url,
             known_hash=f"sha256:{file.hash}",
             fname=name,
             path=pooch.os_cache("whyflag"),
         )
-    )
+    except OSError as error:
+        raise OSError(
+            f"{file.url} cannot be downloaded ({type(error).__name__}). A folder that has the file "
+            f"as {name!r} can be named by the environment variable {FOLDER}."
+        ) from error
+    return Path(path)

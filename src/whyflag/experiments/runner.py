@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -57,26 +58,22 @@ def run(settings: Settings, folder: Path, *, processes: int | None = None) -> Ou
     for name in ONE_THREAD:
         os.environ[name] = "1"
     context = get_context("spawn")
-    with context.Manager() as manager:
-        told = manager.Queue()
-        pool = ProcessPoolExecutor(
-            processes or len(os.sched_getaffinity(0)), context, initializer=_one_thread
-        )
-        try:
-            # The longest first, so that no long one is left for the end.
-            order = sorted(left, key=lambda job: -sum(map(expected_seconds, left[job])))
-            futures = {pool.submit(_work, job, settings, folder, told): job for job in order}
-            _watch(futures, left, told, outcome)
-        finally:
-            _stop(pool)
+    told = context.Queue()
+    pool = ProcessPoolExecutor(
+        processes or _cores(),
+        context,
+        initializer=_begin_process,
+        initargs=(told, os.getpid()),
+    )
+    try:
+        # The longest first, so that no long one is left for the end.
+        order = sorted(left, key=lambda job: -sum(map(expected_seconds, left[job])))
+        futures = {pool.submit(_work, job, settings, folder): job for job in order}
+        _watch(futures, left, told, outcome)
+    finally:
+        _stop(pool)
     outcome.seconds = time.perf_counter() - began
     return outcome
-
-
-def missing(settings: Settings, folder: Path) -> int:
-    """How many cells the folder does not have yet."""
-    store = Store(folder / "cells")
-    return sum(len(_missing(job, store)) for job in jobs(settings))
 
 
 def _claim(folder: Path, settings: Settings) -> None:
@@ -136,14 +133,34 @@ def _messages(told: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
             return
 
 
-def _work(job: Job, settings: Settings, folder: Path, told: Any) -> None:
-    work(job, settings, folder, lambda what, key: told.put((what, key)))
+_told: Any = None  # in a process of the pool: where it tells of its steps
 
 
-def _one_thread() -> None:
+def _work(job: Job, settings: Settings, folder: Path) -> None:
+    work(job, settings, folder, lambda what, key: _told.put((what, key)))
+
+
+def _begin_process(told: Any, parent: int) -> None:
     import torch
 
+    global _told
+    _told = told
     torch.set_num_threads(1)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that began it is gone, whatever ended that."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
+def _cores() -> int:
+    """Cores that this program may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

@@ -14,6 +14,8 @@ FAMILIES = {"GMM": ("GMM",), "VAE": ("VAE-r", "VAE-e"), "DAGMM": ("DAGMM",)}
 DETECTORS = tuple(detector for family in FAMILIES.values() for detector in family)
 KINDS = {"VAE-r": "reconstruction", "VAE-e": "elbo"}
 WIDE = 50  # columns above which a data set counts as wide
+COARSE_GRID = {"latent": [0.2, 0.4], "hidden": [0.5]}
+SMALLEST = {"latent": [0.2], "hidden": [0.5]}
 GAMMAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 
 
@@ -37,8 +39,8 @@ class Settings:
         wide_draws: The same on a wide data set.
         variance_floor: Added to the variances of mixtures. Chosen on validation rows
             (docs/design/nearness.md).
-        wide_sizes: Sizes of networks to choose from on a wide data set, by family, instead of the
-            paper's grid, which would take hours there.
+        sizes: Sizes of networks to choose from, by data set and family, where the paper's grid
+            would take hours.
         least_qualified: Real anomalies with a clear culprit, of all seeds, that make a cell.
     """
 
@@ -46,18 +48,19 @@ class Settings:
     datasets: tuple[str, ...] = tuple(DATASETS)
     most_rows: int = 120
     least_rows: int = 30
-    most_wide_rows: int = 24
+    most_wide_rows: int = 8
     most_game_rows: int = 60
     most_wide_game_rows: int = 1
     wide_budget: int = 512
-    max_updates: int = 6000
+    max_updates: int = 5000
     n_draws: int = 8
     wide_draws: int = 2
     variance_floor: float = 0.1
-    wide_sizes: Mapping[str, Mapping[str, list[float]]] = field(
+    sizes: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(
         default_factory=lambda: {
-            "VAE": {"latent": [0.2, 0.4], "hidden": [0.5, 1.0]},
-            "DAGMM": {"latent": [0.2], "hidden": [0.5]},
+            "Lympho": {"DAGMM": {"latent": [0.8], "hidden": [0.5]}},
+            "Musk": {"VAE": COARSE_GRID, "DAGMM": SMALLEST},
+            "Arrhythmia": {"VAE": COARSE_GRID, "DAGMM": SMALLEST},
         }
     )
     least_qualified: int = 10
@@ -69,16 +72,15 @@ class Settings:
             for name, value in asdict(self).items()
         }
 
-    def detector(self, family: str, n_columns: int, seed: int) -> Detector:
+    def detector(self, dataset: str, n_columns: int, family: str, seed: int) -> Detector:
         """A detector of a family, not yet fitted."""
         from whyflag import detectors
 
-        wide = n_columns > WIDE
-        sizes: Mapping[str, Any] = self.wide_sizes.get(family, {}) if wide else {}
+        sizes: Mapping[str, Any] = self.sizes.get(dataset, {}).get(family, {})
         if family == "GMM":
             return detectors.GMM(reg_covar=self.variance_floor, seed=seed)
         if family == "VAE":
-            n_draws = self.wide_draws if wide else self.n_draws
+            n_draws = self.wide_draws if n_columns > WIDE else self.n_draws
             return detectors.VAE(**sizes, max_updates=self.max_updates, n_draws=n_draws, seed=seed)
         return detectors.DAGMM(
             **sizes, reg_covar=self.variance_floor, max_updates=self.max_updates, seed=seed
@@ -99,5 +101,5 @@ QUICK = Settings(
     wide_budget=128,
     max_updates=300,
     n_draws=2,
-    wide_sizes={family: {"latent": [0.2], "hidden": [0.5]} for family in ("VAE", "DAGMM")},
+    sizes={name: {"VAE": SMALLEST, "DAGMM": SMALLEST} for name in DATASETS},
 )

@@ -122,7 +122,9 @@ class _Bench:
 
     def _fit(self) -> dict[str, Any]:
         rows = self.split
-        detector = self.settings.detector(self.job.family, rows.train.shape[1], self.job.seed)
+        detector = self.settings.detector(
+            self.job.dataset, rows.train.shape[1], self.job.family, self.job.seed
+        )
         began = time.perf_counter()
         detector.fit(rows.train, X_valid=rows.valid)
         took = time.perf_counter() - began
@@ -255,13 +257,14 @@ class _Bench:
         """Who the classifier holds responsible: the same for all detectors, so it is stored."""
         key = ("supervised", self.job.dataset, f"seed {self.job.seed}")
         if key not in self.store:
-            clear, culprits = clear_culprits(self.split, self.job.seed)
+            most = self.settings.most_rows
+            clear, culprits = clear_culprits(self.split, self.job.seed, most)
             self.store.write(
                 key,
                 {
                     "clear": clear.tolist(),
                     "culprits": culprits.tolist(),
-                    "of": len(self.split.test_anomalous),
+                    "of": min(most, len(self.split.test_anomalous)),
                 },
             )
         record = self.store.read(key)

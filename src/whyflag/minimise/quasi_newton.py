@@ -16,7 +16,7 @@ FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 PATIENCE = 4  # trials without gain, and none in sight, after which a problem has arrived too
 FORGET = 8  # trials without gain after which a problem starts afresh
-STRETCH = 60  # trials that together must bring a gain worth having
+STRETCH = 20  # trials that together must bring a gain worth having
 WORTH_HAVING = 1e-6  # of the loss: a network of rectifiers is followed along its kinks no further
 TINY = float(np.finfo(np.float64).tiny)
 

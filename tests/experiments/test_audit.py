@@ -1,0 +1,35 @@
+import pytest
+
+from whyflag.experiments import audit
+from whyflag.experiments.audit import Finding, markdown
+
+
+def test_findings_are_rows_of_a_table():
+    text = markdown([Finding("comp", "Thyroid-GMM", "MRR", "0.80", "0.58")])
+    assert text.splitlines()[-1] == "| comp | Thyroid-GMM | MRR | 0.80 | 0.58 |"
+
+
+def test_comparing_a_row_with_a_number_finds_fewer_culprits(raw_files):
+    for finding in audit.compensation():
+        assert float(finding.as_text) > float(finding.as_published) + 0.1
+
+
+def test_every_weighting_but_the_kernel_is_off(raw_files):
+    for finding in audit.regression_weights():
+        assert float(finding.as_published.partition("%")[0]) > 0
+
+
+def test_the_anomalous_half_is_the_one_with_higher_scores(raw_files):
+    for finding in audit.halves():
+        assert float(finding.as_text) > float(finding.as_published)
+
+
+def test_sizes_are_those_of_the_files(raw_files):
+    u2r, arrhythmia, _ = audit.sizes()
+    assert u2r.as_text == "15814: 12310 / 3078 / 426"
+    assert arrhythmia.as_text == "64"
+
+
+@pytest.mark.parametrize("part", audit.PARTS, ids=lambda part: part.__name__)
+def test_every_part_says_what_it_measures(part):
+    assert part.__doc__
