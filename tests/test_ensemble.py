@@ -177,3 +177,25 @@ def test_members_with_other_rows_are_refused():
     explain = Explainer(GAUSSIANS, NORMAL, "comp")
     with pytest.raises(ValueError, match="of the same rows"):
         combine([explain(PLANTED[:2]), explain(PLANTED[2:4])])
+
+
+def test_the_best_default_has_the_methods_that_the_detector_allows():
+    every = Ensemble.of(GAUSSIANS, NORMAL)
+    assert [explain.method.name for explain in every.explainers] == ["marg", "wKSH", "comp"]
+    some = Ensemble.of(FOREST, NORMAL)
+    assert [explain.method.name for explain in some.explainers] == ["wKSH", "comp"]
+    found = every(PLANTED).values.argmax(axis=1) == CULPRITS
+    assert found.mean() > 0.9
+
+
+def test_other_methods_can_be_asked_for():
+    domain = Domain(5, players={"pair": [0, 1]})
+    ensemble = Ensemble.of(GAUSSIANS, NORMAL, ["IG", ASH(gamma=1.0)], domain=domain)
+    attribution = ensemble(PLANTED[:2])
+    assert attribution.method == "Ensemble(IG, ASH)"
+    assert attribution.feature_names[0] == "pair"
+
+
+def test_methods_of_which_none_applies_are_refused():
+    with pytest.raises(TypeError, match="None of the methods marg, SFE applies"):
+        Ensemble.of(FOREST, NORMAL, ["marg", "SFE"])

@@ -15,7 +15,6 @@ from whyflag.arrays import Vector
 from whyflag.experiments.store import Store
 
 N_RESAMPLES = 1000
-PARTS = ("settings", "versions", "seconds", "fits", "supervised", "cells")
 
 
 @final
@@ -104,11 +103,8 @@ class Results:
     def seconds(self, experiment: str, dataset: str, detector: str, method: str) -> float | None:
         """Seconds that a row took, on average over the seeds."""
         cells = self._cells.get((experiment, dataset, detector, method), [])
-        return float(np.mean([cell["seconds"] for cell in cells])) if cells else None
-
-    def names(self, field: str) -> list[str]:
-        """The datasets, detectors or methods that cells are of, in no special order."""
-        return sorted({cell[field] for cell in self.content["cells"]})
+        known = [cell["seconds"] for cell in cells if cell["seconds"] is not None]
+        return float(np.mean(known)) if known else None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, ...], list[Any]]:

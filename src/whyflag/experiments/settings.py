@@ -31,7 +31,7 @@ class Settings:
         least_rows: A data set with fewer test rows has each several times, with other culprits.
         most_wide_rows: The same on a wide data set.
         most_game_rows: Test rows at most of v̂ against v̲.
-        most_wide_game_rows: The same on a wide data set.
+        most_wide_game_rows: The same on a wide data set; 0 leaves it out there.
         wide_budget: Coalitions besides 2p that Shapley values are made of on a wide data set; on
             the others they are the paper's 2048.
         max_updates: Most updates of a network's weights.
@@ -48,7 +48,7 @@ class Settings:
     datasets: tuple[str, ...] = tuple(DATASETS)
     most_rows: int = 120
     least_rows: int = 30
-    most_wide_rows: int = 8
+    most_wide_rows: int = 12
     most_game_rows: int = 60
     most_wide_game_rows: int = 1
     wide_budget: int = 512
@@ -96,9 +96,10 @@ QUICK = Settings(
     seeds=(0,),
     most_rows=12,
     least_rows=6,
-    most_wide_rows=2,
-    most_game_rows=4,
-    wide_budget=128,
+    most_wide_rows=1,
+    most_game_rows=2,
+    most_wide_game_rows=0,
+    wide_budget=64,
     max_updates=300,
     n_draws=2,
     sizes={name: {"VAE": SMALLEST, "DAGMM": SMALLEST} for name in DATASETS},

@@ -39,6 +39,7 @@ from whyflag.metrics import auroc, hits_at_k, mean_reciprocal_rank
 from whyflag.score import Score
 
 DIGITS = 4  # of what is stored for each row
+NOTHING: dict[str, Any] = {"rows": {"MRR": []}, "seconds": None, "converged": None}
 
 
 def fit_key(job: Job) -> tuple[str, ...]:
@@ -155,33 +156,22 @@ class _Bench:
     def _real(self, cell: Cell) -> dict[str, Any]:
         clear, culprits = (part[: self._most_rows] for part in self._clear_culprits)
         if not len(clear):
-            return {"rows": {"MRR": []}, "seconds": 0.0, "converged": None}
+            return NOTHING
         anomalous = self.split.test_anomalous[clear]
-        attribution, took = self._attribute(cell, cell.method, REAL, anomalous)
-        ranks = mean_reciprocal_rank(attribution, culprits).rows
-        return {
-            "rows": {"MRR": _rounded(ranks)},
-            "seconds": round(took / len(clear), 6),
-            "converged": None,
-        }
+        return _mrr(*self._attribute(cell, cell.method, REAL, anomalous), culprits)
 
     def _relaxation(self, cell: Cell) -> dict[str, Any]:
         settings = self.settings
         most = settings.most_wide_game_rows if self._wide else settings.most_game_rows
-        return self._mrr(cell, most)
+        return self._of_one_culprit(cell, most) if most else NOTHING
 
     def _gamma(self, cell: Cell) -> dict[str, Any]:
-        return self._mrr(cell, self.settings.most_rows)
+        return self._of_one_culprit(cell, self.settings.most_rows)
 
-    def _mrr(self, cell: Cell, most: int) -> dict[str, Any]:
+    def _of_one_culprit(self, cell: Cell, most: int) -> dict[str, Any]:
         cases = self._planted(cell, 1)
         rows, guilty = cases.rows[:most], cases.guilty[:most]
-        attribution, took = self._run(self._explainer(cell, cell.method), rows)
-        return {
-            "rows": {"MRR": _rounded(mean_reciprocal_rank(attribution, guilty).rows)},
-            "seconds": round(took / len(rows), 6),
-            "converged": None,
-        }
+        return _mrr(*self._run(self._explainer(cell, cell.method), rows), guilty)
 
     def _planted(self, cell: Cell, n_culprits: int) -> _Cases:
         """Synthetic anomalies: the same for all methods and detectors."""
@@ -269,6 +259,16 @@ class _Bench:
             )
         record = self.store.read(key)
         return np.array(record["clear"], dtype=int), np.array(record["culprits"], dtype=int)
+
+
+def _mrr(attribution: Attribution, took: float, culprits: Any) -> dict[str, Any]:
+    return {
+        "rows": {"MRR": _rounded(mean_reciprocal_rank(attribution, culprits).rows)},
+        "seconds": round(took / len(attribution), 6),
+        "converged": None
+        if attribution.converged is None
+        else round(float(attribution.converged.mean()), DIGITS),
+    }
 
 
 def _rounded(values: Any) -> list[float]:

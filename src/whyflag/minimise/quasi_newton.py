@@ -63,8 +63,10 @@ class _State:
     earlier: Vector  # b: the loss a stretch of trials ago
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
-    past_moves: Tensor  # b x MEMORY x d, newest first
+    past_moves: Tensor  # b x MEMORY x d, a ring
     past_turns: Tensor  # b x MEMORY x d: how the slope turned with each move
+    newest: IntVector  # b: where in the ring the newest move is
+    n_past: IntVector  # b: how many moves are remembered
     metric: Metric | None
 
     @classmethod
@@ -89,6 +91,8 @@ class _State:
             arrived=np.isfinite(loss) & _is_flat(slope),
             past_moves=np.zeros((b, MEMORY, d)),
             past_turns=np.zeros((b, MEMORY, d)),
+            newest=np.zeros(b, dtype=np.int64),
+            n_past=np.zeros(b, dtype=np.int64),
             metric=None if spectra is None else Metric(spectra, problems, regime),
         )
         _turn(problems, state, loose, np.ones(b, dtype=np.bool_))
@@ -126,12 +130,12 @@ def _advance(problems: Problems, state: _State) -> None:
     state.slope = slope
 
     # A past that promises what does not come true is forgotten, as is that of another region.
-    has_past = state.past_moves[:, 0].any(axis=1)
+    has_past = state.n_past > 0
     misled = ~taken & has_past & (state.idle % FORGET == 0)
-    state.past_moves[misled] = 0.0
+    state.n_past[misled] = 0
     if state.metric is not None:
         entered = state.metric.update(np.where(taken, regime, state.metric.regime))
-        state.past_moves[entered] = 0.0
+        state.n_past[entered] = 0
     # A step that the bounds bent out of shape is tried again up to the first bound it meets.
     reach = problems.reach(state.u, state.direction, state.which)
     bent = ~taken & (reach > 0) & (state.step > reach)
@@ -144,46 +148,55 @@ def _advance(problems: Problems, state: _State) -> None:
 
 def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> None:
     """Keep the moves that showed positive curvature."""
-    shown = taken & _is_curved(moved, turned)
-    for past, newest in ((state.past_moves, moved), (state.past_turns, turned)):
-        past[shown, 1:] = past[shown, :-1]
-        past[shown, 0] = newest[shown]
+    shown = np.flatnonzero(taken & _is_curved(moved, turned))
+    state.newest[shown] = (state.newest[shown] + 1) % MEMORY
+    state.n_past[shown] = np.minimum(state.n_past[shown] + 1, MEMORY)
+    state.past_moves[shown, state.newest[shown]] = moved[shown]
+    state.past_turns[shown, state.newest[shown]] = turned[shown]
 
 
 def _turn(problems: Problems, state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
     """Give the problems that turn a new direction, and the step to try along it."""
+    # A metric serves the whole batch at once; without one, only those that turn cost anything.
+    which = np.flatnonzero(turning | (state.metric is not None))
     if not turning.any():
         return
-    direction, informed = _descent(state, loose)
-    if loose is not None:
+    free = None if loose is None else loose[which]
+    direction, informed = _descent(state, which, free)
+    if free is not None:
         # What stands at a bound and would be moved over it is held as well.
-        over = loose & problems.outward(state.u, direction, state.which)
+        over = free & problems.outward(state.u[which], direction, state.which[which])
+        held = over.any(axis=1) | (state.metric is not None)
         if over.any():
-            direction, informed = _descent(state, loose & ~over)
+            direction[held], informed[held] = _descent(state, which[held], (free & ~over)[held])
     # Rounding can spoil a nearly singular metric: then straight down.
-    uphill = _dot(direction, state.slope) >= 0
-    direction = np.where(uphill[:, None], -state.slope, direction)
+    slope = state.slope[which]
+    uphill = _dot(direction, slope) >= 0
+    direction = np.where(uphill[:, None], -slope, direction)
     # With nothing known of the curvature, a step of one scale.
     unit = 1 / np.maximum(np.linalg.norm(direction, axis=1), TINY)
     step = np.where(informed & ~uphill, 1.0, unit)
-    state.direction = np.where(turning[:, None], direction, state.direction)
-    state.step = np.where(turning, step, state.step)
+    turned = turning[which]
+    state.direction[which[turned]] = direction[turned]
+    state.step[which[turned]] = step[turned]
 
 
-def _descent(state: _State, loose: BoolMatrix | None) -> tuple[Matrix, BoolVector]:
+def _descent(
+    state: _State, which: IntVector, loose: BoolMatrix | None
+) -> tuple[Matrix, BoolVector]:
     """−H·slope by the two loops of L-BFGS, within the directions that are left.
 
     Also tells for which problems anything is known of the curvature.
     """
-    q = _along(loose, state.slope).copy()
+    q = _along(loose, state.slope[which]).copy()
+    n_past = state.n_past[which]
     curvature = np.zeros(len(q))  # along each problem's newest move
     pairs = []
-    for i in range(MEMORY):
-        if not state.past_moves[:, i].any():
-            break
-        move = _along(loose, state.past_moves[:, i])
-        turned = _along(loose, state.past_turns[:, i])
-        known = _is_curved(move, turned)
+    for i in range(int(n_past.max(initial=0))):
+        slot = (state.newest[which] - i) % MEMORY
+        # Where the turn is zero, so is every product that the move takes part in.
+        move, turned = state.past_moves[which, slot], _along(loose, state.past_turns[which, slot])
+        known = (n_past > i) & _is_curved(move, turned)
         weight = np.where(known, 1 / np.where(known, _dot(move, turned), 1.0), 0.0)
         curvature = np.where(curvature == 0, weight * _dot(turned, turned), curvature)
         alpha = weight * _dot(move, q)
