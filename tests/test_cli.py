@@ -4,7 +4,9 @@ from typer.testing import CliRunner
 from whyflag.cli import app
 from whyflag.datasets.raw_files import FOLDER
 from whyflag.experiments.results import Results
+from whyflag.experiments.runner import Outcome
 from whyflag.experiments.settings import FULL
+from whyflag.experiments.store import Store
 
 
 def run(*arguments):
@@ -63,3 +65,37 @@ def test_tables_are_made_of_a_file_alone(results_file):
     assert "0.90·0.97" in said.output
     assert "0.90 · 0.97 ▼" in results_file.with_name("tables.md").read_text()
     assert "<table>" in results_file.with_name("tables.html").read_text()
+
+
+@pytest.fixture
+def made_up_run(monkeypatch):
+    """A run that stores one cell, and may fail at others."""
+
+    def run_it(settings, folder, *, processes):
+        record = {"rows": {"MRR": [0.9]}, "seconds": 1.0}
+        store = Store(folder / "cells")
+        store.write(("settings",), {"settings": settings.to_json(), "versions": {}})
+        store.write(("synthetic", "Musk", "GMM", "ASH", "seed 0"), record)
+        return Outcome(120.0, 1, dict(failed))
+
+    failed = {}
+    monkeypatch.setattr("whyflag.experiments.runner.run", run_it)
+    return failed
+
+
+def test_a_run_ends_with_results_tables_and_pictures(made_up_run, tmp_path):
+    said = run("reproduce", "--quick", "--seeds", "2", "--output", str(tmp_path))
+    assert said.exit_code == 0, said.output
+    assert "1 cells computed in 2.0 minutes" in in_a_line(said)
+    for name in ("results.json", "tables.md", "tables.html", "methods.png", "time.png"):
+        assert (tmp_path / name).stat().st_size > 0
+    assert Results.read(tmp_path / "results.json").content["settings"]["seeds"] == [0, 1]
+
+
+def test_jobs_that_failed_are_said_and_what_there_is_is_kept(made_up_run, tmp_path):
+    made_up_run["Musk, VAE, seed 0"] = "MemoryError: no room"
+    said = run("reproduce", "--output", str(tmp_path))
+    assert said.exit_code == 1
+    assert "Musk, VAE, seed 0: MemoryError: no room" in in_a_line(said)
+    assert "start again with the same folder to go on" in in_a_line(said)
+    assert (tmp_path / "results.json").is_file()

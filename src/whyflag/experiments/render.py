@@ -109,7 +109,9 @@ def _ours(entry: Entry) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}" if value < 10 and (value >= 0.01 or value == 0) else f"{value:.3g}"
+    if value == 0 or 0.01 <= value < 10:
+        return f"{value:.2f}"
+    return f"{value:.3g}" if value >= 10 else f"{value:.2g}"
 
 
 def _mark(entry: Entry | None) -> str:

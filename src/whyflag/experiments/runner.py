@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
-from queue import Empty
 from typing import Any, final
 
 from tqdm.auto import tqdm
@@ -58,7 +57,7 @@ def run(settings: Settings, folder: Path, *, processes: int | None = None) -> Ou
     for name in ONE_THREAD:
         os.environ[name] = "1"
     context = get_context("spawn")
-    told = context.Queue()
+    told = context.SimpleQueue()  # what is put there is there before its job has ended
     pool = ProcessPoolExecutor(
         processes or _cores(),
         context,
@@ -70,8 +69,14 @@ def run(settings: Settings, folder: Path, *, processes: int | None = None) -> Ou
         order = sorted(left, key=lambda job: -sum(map(expected_seconds, left[job])))
         futures = {pool.submit(_work, job, settings, folder): job for job in order}
         _watch(futures, left, told, outcome)
+    except BaseException:
+        # Let no process outlive the run, whatever ended it.
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.terminate()
+        raise
     finally:
-        _stop(pool)
+        pool.shutdown(cancel_futures=True)
+        told.close()
     outcome.seconds = time.perf_counter() - began
     return outcome
 
@@ -126,11 +131,8 @@ def _watch(
 
 
 def _messages(told: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    while True:
-        try:
-            yield told.get_nowait()
-        except Empty:
-            return
+    while not told.empty():
+        yield told.get()
 
 
 _told: Any = None  # in a process of the pool: where it tells of its steps
@@ -161,15 +163,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _stop(pool: ProcessPoolExecutor) -> None:
-    """Let no process outlive the run, whatever ended it."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-        process.join()
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,60 @@
+import json
+
+import pytest
+
+from whyflag.datasets import DATASETS
+from whyflag.experiments.cells import jobs
+from whyflag.experiments.durations import UNKNOWN, expected_seconds, measured
+from whyflag.experiments.results import Results
+from whyflag.experiments.settings import FULL, QUICK
+from whyflag.experiments.work import fit_key
+
+
+@pytest.mark.parametrize("settings", [FULL, QUICK], ids=["full", "quick"])
+def test_settings_can_be_written(settings):
+    content = settings.to_json()
+    assert json.loads(json.dumps(content)) == content
+
+
+def test_a_full_run_has_three_splits_of_every_data_set():
+    assert len(FULL.seeds) == 3
+    assert FULL.datasets == tuple(DATASETS)
+
+
+def test_the_papers_grid_unless_it_would_take_hours():
+    vae = FULL.detector("Thyroid", 6, "VAE", 7)
+    assert (vae.latent, vae.hidden, vae.n_draws) == ((0.2, 0.4, 0.6, 0.8), (0.5, 1.0, 2.0), 8)
+    assert vae.seed == 7
+    dagmm = FULL.detector("Musk", 166, "DAGMM", 0)
+    assert (dagmm.n_components, dagmm.latent, dagmm.hidden) == ((2, 3, 4), [0.2], [0.5])
+    assert FULL.detector("Musk", 166, "VAE", 0).n_draws == 2
+
+
+def test_mixtures_have_the_same_floor():
+    for family in ("GMM", "DAGMM"):
+        assert FULL.detector("U2R", 10, family, 0).reg_covar == FULL.variance_floor
+
+
+def test_the_papers_budget_unless_there_are_many_columns():
+    assert FULL.solver(10).budget is None  # 2p + 2048
+    assert FULL.solver(274).budget == 2 * 274 + 512
+
+
+def test_seeds_take_equally_long():
+    one, other = (("fit", "Thyroid", "GMM", f"seed {seed}") for seed in (0, 5))
+    assert expected_seconds(one) == expected_seconds(other)
+    assert expected_seconds(("never", "timed", "seed 0")) == UNKNOWN
+
+
+def test_every_step_of_a_full_run_has_been_timed():
+    for job in jobs(FULL):
+        for key in (fit_key(job), *(cell.key for cell in job.cells())):
+            assert expected_seconds(key) != UNKNOWN, key
+
+
+def test_durations_are_averages_over_seeds():
+    names = {"experiment": "real", "dataset": "Musk", "detector": "GMM", "method": "ASH"}
+    cells = [names | {"seed": seed, "took": took} for seed, took in ((0, 1.0), (1, 3.0))]
+    fits = [{"dataset": "Musk", "family": "GMM", "seed": 0, "took": 0.5}]
+    results = Results({"cells": cells, "fits": fits})
+    assert measured(results) == {"fit/Musk/GMM": 0.5, "real/Musk/GMM/ASH": 2.0}
