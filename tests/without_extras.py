@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-EXTRAS = ("torch", "pyod", "shap", "matplotlib")
+EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn")
 
 
 def refused(action, message):
@@ -44,6 +44,15 @@ def main():
     from whyflag.adapters.torch import torch_score
 
     refused(lambda: torch_score(lambda rows: rows, 2), "pip install 'whyflag[torch]'")
+    from typer.testing import CliRunner
+
+    from whyflag.cli import app
+
+    for command, extra in (("datasets", "datasets"), ("reproduce", "reproduce")):
+        said = CliRunner().invoke(app, [command], env={"WHYFLAG_DATA": ""})
+        assert said.exit_code == 1, said
+        install = f"pip install 'whyflag[{extra}]'"
+        assert install in " ".join(said.output.split()), said.output
     print("The core works without extras.")  # noqa: T201
 
 

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from whyflag.extras import require
+
 if TYPE_CHECKING:
     from whyflag.experiments.results import Results
     from whyflag.experiments.settings import Settings
@@ -109,6 +111,8 @@ def _reproduce(output: Path, settings: Settings, processes: int | None) -> None:
     from whyflag.experiments.results import Results
     from whyflag.experiments.runner import run
 
+    for package in ("torch", "imblearn", "matplotlib"):  # now, not after an hour
+        require(package, "`whyflag reproduce`", extra="reproduce")
     outcome = run(settings, output, processes=processes)
     for job, error in outcome.failed.items():
         console.print(f"[red]{job}: {error}[/red]", highlight=False)
