@@ -56,7 +56,7 @@ def markdown(tables: Iterable[Table]) -> str:
 def page(tables: Iterable[Table]) -> str:
     """The tables as one HTML page that needs nothing else."""
     body = "\n".join(_html(table) for table in tables)
-    return PAGE.replace("{legend}", escape(LEGEND)).replace("{body}", body)
+    return PAGE.replace("{body}", body)
 
 
 def _html(table: Table) -> str:
@@ -78,7 +78,7 @@ def _html_row(row: Row, first: bool) -> str:
         hint = f"95 %: {_number(entry.low)} to {_number(entry.high)}, {entry.n_rows} rows"
         cells.append(
             f'<td class={_verdict(entry)} style="--gain:{_strength(entry):.2f}" '
-            f'title="{hint}">{_ours(entry)}{paper}</td>'
+            f'title="{hint}">{_number(entry.value)}<i>{_half(entry)}</i>{paper}</td>'
         )
     kind = " class=first" if first else ""
     name = escape(row.dataset) if first else ""
@@ -104,12 +104,16 @@ def _brief(entry: Entry | None) -> str:
 
 
 def _ours(entry: Entry) -> str:
+    return _number(entry.value) + _half(entry)
+
+
+def _half(entry: Entry) -> str:
     half = (entry.high - entry.low) / 2
-    return _number(entry.value) + (f" ±{half:.2f}" if half else "")
+    return f" ±{half:.2f}" if half else ""
 
 
 def _number(value: float) -> str:
-    if value == 0 or 0.01 <= value < 10:
+    if value == 0 or 0.005 <= value < 10:
         return f"{value:.2f}"
     return f"{value:.3g}" if value >= 10 else f"{value:.2g}"
 
@@ -149,20 +153,23 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto
   color: #1b1b1f; background: #fff; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { padding: .2rem .6rem; text-align: right; font-weight: 400; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap;
+  font-size: 13px; }
+th, td { padding: .15rem .4rem; text-align: right; font-weight: 400; }
 thead th { border-bottom: 2px solid #1b1b1f; font-weight: 600; }
 tbody th { text-align: left; } tr.first > * { border-top: 1px solid #c9c9d0; }
-small { color: #5b5b66; margin-left: .3rem; } .none { color: #9a9aa5; }
+i, small { font-size: 11px; font-style: normal; color: #5b5b66; } small { margin-left: .3rem; }
+.none { color: #9a9aa5; }
 .better { background: rgb(26 140 80 / calc(.08 + .5 * var(--gain))); }
 .worse { background: rgb(200 60 40 / calc(.08 + .5 * var(--gain))); }
 @media (prefers-color-scheme: dark) {
   body { color: #e8e8ee; background: #17171b; } thead th { border-color: #e8e8ee; }
-  tr.first > * { border-color: #44444f; } small { color: #a5a5b2; }
+  tr.first > * { border-color: #44444f; } i, small { color: #a5a5b2; }
 }
 </style>
 <h1>The paper's tables, ours beside them</h1>
-<p>{legend}</p>
+<p>Each cell: ours ± half the width of its 95 % interval, then the paper's in grey. Green is better
+than the paper's by more than 0.02, red is worse; the stronger the colour, the more.</p>
 {body}
 </html>
 """
