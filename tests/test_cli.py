@@ -93,9 +93,9 @@ def test_a_run_ends_with_results_tables_and_pictures(made_up_run, tmp_path):
 
 
 def test_jobs_that_failed_are_said_and_what_there_is_is_kept(made_up_run, tmp_path):
-    made_up_run["Musk, VAE, seed 0"] = "MemoryError: no room"
+    made_up_run["Musk, VAE, seed 0"] = "MemoryError: no room [/for it]"
     said = run("reproduce", "--output", str(tmp_path))
     assert said.exit_code == 1
-    assert "Musk, VAE, seed 0: MemoryError: no room" in in_a_line(said)
+    assert "Musk, VAE, seed 0: MemoryError: no room [/for it]" in in_a_line(said)
     assert "start again with the same folder to go on" in in_a_line(said)
     assert (tmp_path / "results.json").is_file()

@@ -115,7 +115,7 @@ def _reproduce(output: Path, settings: Settings, processes: int | None) -> None:
         require(package, "`whyflag reproduce`", extra="reproduce")
     outcome = run(settings, output, processes=processes)
     for job, error in outcome.failed.items():
-        console.print(f"[red]{job}: {error}[/red]", highlight=False)
+        console.print(f"[red]{escape(f'{job}: {error}')}[/red]", highlight=False)
     results = Results.collect(output)
     results.write(output / "results.json")
     _show(results, output)
