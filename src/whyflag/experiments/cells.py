@@ -53,11 +53,7 @@ class Job:
         """The cells, in the order in which they are computed."""
         datasets = (self.dataset, GROUPED) if self.dataset == "Lympho" else (self.dataset,)
         for detector in FAMILIES[self.family]:
-            methods = [
-                method
-                for method in COLUMNS
-                if method not in BY_MARGINALS or detector in WITH_MARGINALS
-            ]
+            methods = [method for method in COLUMNS if applies(method, detector)]
             for dataset in datasets:
                 for method in methods:
                     yield Cell(SYNTHETIC, dataset, detector, method, self.seed)
@@ -68,6 +64,11 @@ class Job:
         if self.family == "GMM":
             for method in SENSITIVITY:
                 yield Cell(GAMMA, self.dataset, "GMM", method, self.seed)
+
+
+def applies(method: str, detector: str) -> bool:
+    """Whether the score of a detector has what a method needs."""
+    return method not in BY_MARGINALS or detector in WITH_MARGINALS
 
 
 def jobs(settings: Settings) -> list[Job]:

@@ -28,8 +28,8 @@ class Settings:
         seeds: Seeds of the splits; detectors, anomalies and methods take them too.
         datasets: Names of the data sets.
         most_rows: Test rows in a cell, at most. The split has put them in random order.
-        least_rows: A data set with fewer test rows has each several times, with other culprits.
         most_wide_rows: The same on a wide data set.
+        least_rows: A data set with fewer test rows has each several times, with other culprits.
         most_game_rows: Test rows at most of v̂ against v̲.
         most_wide_game_rows: The same on a wide data set; 0 leaves it out there.
         wide_budget: Coalitions besides 2p that Shapley values are made of on a wide data set; on
@@ -47,8 +47,8 @@ class Settings:
     seeds: tuple[int, ...] = (0, 1, 2)
     datasets: tuple[str, ...] = tuple(DATASETS)
     most_rows: int = 120
-    least_rows: int = 30
     most_wide_rows: int = 12
+    least_rows: int = 30
     most_game_rows: int = 60
     most_wide_game_rows: int = 1
     wide_budget: int = 512

@@ -19,16 +19,15 @@ from whyflag.domain import Domain
 from whyflag.ensemble import BEST, combine
 from whyflag.experiments.anomalies import perturb
 from whyflag.experiments.cells import (
-    BY_MARGINALS,
     GAMMA,
     GROUPED,
     OURS,
     REAL,
     RELAXATION,
     SYNTHETIC,
-    WITH_MARGINALS,
     Cell,
     Job,
+    applies,
     method_named,
 )
 from whyflag.experiments.settings import KINDS, WIDE, Settings
@@ -195,7 +194,7 @@ class _Bench:
             said = [
                 self._attribute(cell, member, label, rows)
                 for member in BEST
-                if member not in BY_MARGINALS or cell.detector in WITH_MARGINALS
+                if applies(member, cell.detector)
             ]
             return combine([one for one, _ in said]), sum(took for _, took in said)
         key = (cell.dataset, cell.detector, method, label)
