@@ -33,7 +33,8 @@ class Settings:
         most_game_rows: Test rows at most of v̂ against v̲.
         most_wide_game_rows: The same on a wide data set; 0 leaves it out there.
         wide_budget: Coalitions besides 2p that Shapley values are made of on a wide data set; on
-            the others they are the paper's 2048.
+            the others they are the paper's 2048. 512 is too few for ASH and KSH on Musk and
+            Arrhythmia (docs/reproduction.md).
         max_updates: Most updates of a network's weights.
         n_draws: Draws in the ELBO.
         wide_draws: The same on a wide data set.
