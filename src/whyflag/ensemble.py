@@ -8,11 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.adapters import as_score
-from whyflag.arrays import BoolVector, Matrix, read_table
+from whyflag.arrays import BoolVector, Matrix
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
-from whyflag.explainer import Explainer
+from whyflag.explainer import Explainer, score_of
 from whyflag.methods import Method, get_method
 
 BEST = ("marg", "wKSH", "comp")
@@ -58,12 +57,7 @@ class Ensemble:
         >>> explain([[0.0, 9.0, 0.0]]).top(1)["feature"].item()
         'x1'
         """
-        width = (
-            read_table(background, name="background").values.shape[1]
-            if domain is None
-            else domain.n_columns
-        )
-        score = as_score(detector, n_features=width)
+        score = score_of(detector, background, domain)
         allowed = [method for method in map(get_method, methods) if isinstance(score, method.needs)]
         if not allowed:
             named = ", ".join(get_method(method).name for method in methods)

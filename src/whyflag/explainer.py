@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, final
@@ -12,9 +13,9 @@ from tqdm.auto import tqdm
 from whyflag.adapters import as_score
 from whyflag.arrays import Matrix, Table, read_table
 from whyflag.attribution import Attribution, concatenate
-from whyflag.domain import Domain
+from whyflag.domain import Columns, Domain
 from whyflag.methods import Method, get_method
-from whyflag.score import CurvedScore, evaluate, unit_from
+from whyflag.score import CurvedScore, Score, evaluate, unit_from
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
@@ -66,12 +67,7 @@ class Explainer:
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
         self.method = get_method(method)
-        width = (
-            read_table(background, name="background").values.shape[1]
-            if domain is None
-            else domain.n_columns
-        )
-        self.score = as_score(detector, n_features=width)
+        self.score = score_of(detector, background, domain)
         self.domain = self._infer(background) if domain is None else self._matched(domain)
         rows = None
         if background is not None:
@@ -128,10 +124,7 @@ class Explainer:
         if names is not None and hasattr(background, "columns"):
             read_table(background, name="background", columns=names)  # says what is missing
             background = background[list(names)]
-        # Normal is what was seen: a score without a bottom, such as a linear one, would call ever
-        # further values more normal. One of known curvature has a bottom, and bounds cost time.
-        bounded = not isinstance(self.score, CurvedScore)
-        return self._matched(Domain.infer(background, bounded=bounded))
+        return self._matched(infer_domain(self.score, background))
 
     def _matched(self, domain: Domain) -> Domain:
         """The domain with its columns named as the detector was fitted."""
@@ -148,3 +141,21 @@ class Explainer:
     def _read(self, X: Any, name: str) -> Table:
         columns = self.domain.columns if self.domain.named else None
         return read_table(X, name=name, columns=columns, n_columns=self.domain.n_columns)
+
+
+def infer_domain(
+    score: Score, background: Any, players: Mapping[str, Columns] | None = None
+) -> Domain:
+    """The domain that normal rows have for a score."""
+    # Normal is what was seen: a score without a bottom, such as a linear one, would call ever
+    # further values more normal. One of known curvature has a bottom, and bounds cost time.
+    bounded = not isinstance(score, CurvedScore)
+    return Domain.infer(background, bounded=bounded, players=players)
+
+
+def score_of(detector: Any, background: Any, domain: Domain | None) -> Score:
+    """The score of a detector of rows as wide as the domain, or as normal rows."""
+    if domain is not None:
+        return as_score(detector, n_features=domain.n_columns)
+    normal = read_table(background, name="background").values
+    return as_score(detector, n_features=normal.shape[1])

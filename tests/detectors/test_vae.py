@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from planted import NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import as_score
 from whyflag.detectors import VAE
-from whyflag.detectors.vae import LAYERS
+from whyflag.detectors.vae import LAYERS, _draws
 from whyflag.score import DifferentiableScore, MarginalScore
 
 SMALL = {"latent": 3, "hidden": 8}
@@ -16,6 +16,15 @@ SMALL = {"latent": 3, "hidden": 8}
 @parametrize_with_checks([VAE(**SMALL, max_updates=50), VAE(kind="elbo", max_updates=10)])
 def test_it_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("n", [2, 6, 32])
+def test_draws_have_the_mean_and_the_squares_of_a_normal_variable(n):
+    draws = _draws(n, 5, seed=3)
+    assert draws.shape == (n, 5)
+    assert draws.mean(axis=0) == pytest.approx(0)
+    assert (draws**2).mean(axis=0) == pytest.approx(1)
+    assert not np.allclose(draws, _draws(n, 5, seed=4))
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,18 @@ def test_equation_4_as_printed_counts_the_empty_set_once_for_each_member():
     pair = np.array([[True, True, False]])
     printed = ((6 + 3) + (12 + 3)) / 3
     assert as_published.relaxed_points(x, minima, pair).tolist() == [[9, 9, printed]]
+    as_text = (6 + 12 + 3) / 3
+    assert as_published.relaxed_points(x, minima, pair, once=True).tolist() == [[9, 9, as_text]]
+
+
+@pytest.mark.parametrize(("d", "share"), [(59, 0.01), (274, 1e-4)])
+def test_what_is_drawn_by_the_weight_of_one_coalition_hardly_counts(d, share):
+    drawn = 2048 * as_published.sampled_weight(d)
+    whole = 2 * d * as_published.kernel_weight(d, 1)
+    assert drawn / (drawn + whole) == pytest.approx(share, rel=0.2)
+    chances = as_published.sampled_sizes(d)
+    assert chances.sum() == pytest.approx(1)
+    assert chances[0] + chances[-1] > 0.9  # nearly all are pairs, or all but a pair
 
 
 def test_regression_with_the_kernel_is_the_shapley_value():
@@ -37,7 +49,7 @@ def test_regression_with_the_kernel_is_the_shapley_value():
     game = Background(score, np.zeros(4)).bind(np.array([[1.0, 2.0, 3.0, 4.0]]))
     exact = Exact().solve(game)
     inner = as_published.inner_coalitions(4)
-    weights = np.array([as_published.kernel_weight(4, s) for s in inner.sum(axis=1)])
+    weights = as_published.weights(inner)
     values = as_published.regression(inner, game(inner)[0], weights, exact.empty[0], exact.full[0])
     assert values == pytest.approx(exact.values[0])
 

@@ -118,13 +118,12 @@ class VAE(Detector):
         self.binary_ = binary_columns(self.binary, rows)
         self.location_, self.spread_ = standardisation(rows, leave=self.binary_)
         widths = [{"latent": z, "hidden": h, "input": d} for h, z in product(hiddens, latents)]
-        draws = _draws(self.n_draws, max(latents), self.seed)
-        trained = self._train(widths, seen, held, draws)
+        trained = self._train(widths, seen, held)
         self.selection_ = selection_of("mean negative ELBO of held-out rows", widths, trained)
         best = self.selection_.candidates.index(self.selection_.best)
         self.latent_, self.hidden_ = widths[best]["latent"], widths[best]["hidden"]
         self.weights_ = trained[best].arrays
-        self.draws_ = draws[:, : self.latent_]
+        self.draws_ = _draws(self.n_draws, self.latent_, self.seed)
         self.offsets_ = {kind: self._offset(self._build(kind), rows) for kind in _KINDS}
         self.offset_ = self.offsets_[self.kind]
         return self
@@ -166,15 +165,14 @@ class VAE(Detector):
         score.unit = 1.0  # both are −log likelihoods, but for a constant
         return score
 
-    def _train(
-        self, widths: list[dict[str, int]], seen: Matrix, held: Matrix, draws: Matrix
-    ) -> list[Trained]:
+    def _train(self, widths: list[dict[str, int]], seen: Matrix, held: Matrix) -> list[Trained]:
         binary = torch.as_tensor(self.binary_)
         seen_rows, held_rows = (
             torch.tensor((part - self.location_) / self.spread_, dtype=torch.float32)
             for part in (seen, held)
         )
-        few_draws = torch.tensor(draws[:DRAWS_WHILE_TRAINING], dtype=torch.float32)
+        widest = max(width["latent"] for width in widths)
+        few = torch.tensor(_draws(DRAWS_WHILE_TRAINING, widest, self.seed), dtype=torch.float32)
 
         def loss(stack: Stack, rows: Tensor, generator: torch.Generator) -> Tensor:
             noise = torch.randn((len(rows), stack.padded["latent"]), generator=generator)
@@ -184,8 +182,8 @@ class VAE(Detector):
             return (missed + divergence(mean, log_variance)).mean(dim=1)
 
         def held_out_loss(stack: Stack) -> Tensor:
-            few = few_draws[:, : stack.padded["latent"]]
-            return negative_elbo(stack, held_rows, few, binary).mean(dim=1)
+            draws = few[:, : stack.padded["latent"]]
+            return negative_elbo(stack, held_rows, draws, binary).mean(dim=1)
 
         return train_candidates(self, LAYERS, widths, seen_rows, loss, held_out_loss)
 
@@ -224,7 +222,12 @@ def negative_elbo(stack: Stack, rows: Tensor, draws: Tensor, binary: Tensor) -> 
 
 
 def _draws(n: int, width: int, seed: int) -> Matrix:
-    """Draws of N(0, I) that fill the space evenly, each with its mirror image: n x width."""
+    """Draws of N(0, I) that fill the space evenly, each with its mirror image: n x width.
+
+    Scaled to mean squares of one: most of the error of few draws is that their squares are
+    too large or too small on average (docs/detectors.md).
+    """
     sobol = qmc.Sobol(width, seed=np.random.default_rng(seed))
     half = norm.ppf(sobol.random_base2(int(np.ceil(np.log2(n / 2))))[: n // 2])
+    half /= np.sqrt(np.mean(half**2, axis=0))
     return np.stack([half, -half], axis=1).reshape(n, width)

@@ -6,7 +6,7 @@ the definitions in the paper's text; docs/audit.md explains each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import comb, factorial
 
 import numpy as np
@@ -41,17 +41,20 @@ def marginal_energies(mixture: MixtureEnergy, X: Matrix) -> Matrix:
     return np.asarray(-np.logaddexp.reduce(log_joint, axis=1))
 
 
-def relaxed_points(x: Vector, minima: Matrix, coalitions: BoolMatrix) -> Matrix:
+def relaxed_points(
+    x: Vector, minima: Matrix, coalitions: BoolMatrix, *, once: bool = False
+) -> Matrix:
     """The paper's equation 4 as printed: x*(∅) once for each member of S, (m, d).
 
     Args:
         x: The row, (d,).
         minima: x*(∅), then x*({i}) for each i, (d + 1, d).
         coalitions: bool (m, d).
+        once: x*(∅) counts once, as the text has it.
     """
     size = coalitions.sum(axis=1, keepdims=True)  # m x 1
-    outside = (coalitions @ minima[1:] + size * minima[0]) / (size + 1)
-    outside = np.where(size == 0, minima[0], outside)  # printed, an empty sum: zero
+    times = 1 if once else np.maximum(size, 1)  # printed, ∅ would have an empty sum: zero
+    outside = (coalitions @ minima[1:] + times * minima[0]) / (size + 1)
     return np.where(coalitions, x, outside)
 
 
@@ -63,6 +66,12 @@ def printed_weight(d: int, size: int) -> float:
 def kernel_weight(d: int, size: int) -> float:
     """The Shapley kernel, for comparison: (d − 1) / (C(d, |S|) |S| (d − |S|))."""
     return (d - 1) / (comb(d, size) * size * (d - size))
+
+
+def weights(coalitions: BoolMatrix, weigh: Callable[[int, int], float] = kernel_weight) -> Vector:
+    """The weight of each coalition, bool (m, d) -> (m,)."""
+    d = coalitions.shape[1]
+    return np.array([weigh(d, int(size)) for size in coalitions.sum(axis=1)])
 
 
 def regression(
@@ -85,10 +94,19 @@ def inner_coalitions(d: int, leave_out: int | None = None) -> BoolMatrix:
     return np.asarray(every[(size > 0) & (size < d) & (size != leave_out)])
 
 
-def sampled_sizes(d: int, sizes: Sequence[int]) -> Vector:
-    """Chances of sizes drawn by the weight of one coalition, without their number."""
-    weight = np.array([kernel_weight(d, size) for size in sizes])
+def sampled_sizes(d: int) -> Vector:
+    """Chances of the sizes 2 to d − 2: the weight of one coalition, without their number."""
+    weight = _inner_weights(d)
     return np.asarray(weight / weight.sum())
+
+
+def sampled_weight(d: int) -> float:
+    """The one weight of all that is drawn: the mean over sizes."""
+    return float(_inner_weights(d).mean())
+
+
+def _inner_weights(d: int) -> Vector:
+    return np.array([kernel_weight(d, size) for size in range(2, d - 1)])
 
 
 def adam_minimum(
