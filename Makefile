@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check core bench lock clean
+.PHONY: demo test check core bench docs lock clean
 
 demo: $(VENV)/.core
-	$(BIN)/python examples/breast_cancer.py
+	$(BIN)/whyflag demo
 
 # One process for each core, with one thread each.
 test: $(VENV)/.dev
@@ -27,6 +27,10 @@ core:
 	$(VENV)-core/bin/python tests/without_extras.py
 	rm -rf $(VENV)-core
 
+# The documentation as a site, in site/; links and references that lead nowhere are errors.
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
@@ -45,7 +49,7 @@ lock:
 	rm -rf $(VENV)-lock
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,reproduce]' torch==2.13.0
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,reproduce,plot,parquet]' torch==2.13.0
 	$(VENV)-lock/bin/python -m pip freeze --exclude whyflag | sed 's/+cpu$$//' > requirements.lock
 	rm -rf $(VENV)-lock
 

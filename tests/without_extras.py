@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn")
+EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn", "pyarrow")
 
 
 def refused(action, message):
@@ -23,6 +23,7 @@ def main():
         refused(lambda name=name: importlib.import_module(name), name)
 
     import whyflag.detectors
+    import whyflag.plot
     from whyflag import Explainer, as_score
 
     rng = np.random.default_rng(0)
@@ -53,6 +54,13 @@ def main():
         assert said.exit_code == 1, said
         install = f"pip install 'whyflag[{extra}]'"
         assert install in " ".join(said.output.split()), said.output
+    refused(lambda: whyflag.plot.bar(attribution), "pip install 'whyflag[plot]'")
+    with tempfile.TemporaryDirectory() as folder:
+        said = CliRunner().invoke(app, ["demo", "-o", f"{folder}/demo"])
+        assert said.exit_code == 0, said.output
+        score = ["score", f"{folder}/demo/model", f"{folder}/demo/few.csv"]
+        said = CliRunner().invoke(app, [*score, "-o", f"{folder}/scores.parquet"])
+        assert "pip install 'whyflag[parquet]'" in " ".join(said.output.split()), said.output
     print("The core works without extras.")  # noqa: T201
 
 

@@ -12,6 +12,9 @@ from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector, read_table
 
 Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
 
+# Numbers of each column, and what they are where they are not finite.
+_NUMBERS = {"scale": np.nan, "lower": -np.inf, "upper": np.inf, "center": np.nan}
+
 
 @final
 class Domain:
@@ -114,6 +117,37 @@ class Domain:
             binary=self.binary,
             fixed=self.fixed,
             players=self._groups,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The domain as JSON would have it; what is not finite is null."""
+        numbers = {name: getattr(self, name).tolist() for name in _NUMBERS}
+        return {
+            "columns": list(self.columns) if self.named else len(self.columns),
+            **{
+                name: [value if np.isfinite(value) else None for value in values]
+                for name, values in numbers.items()
+            },
+            "binary": self.binary.tolist(),
+            "fixed": self.fixed.tolist(),
+            "players": {name: mask.tolist() for name, mask in self._groups.items()},
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Domain:
+        """A domain that `to_json` wrote."""
+        numbers = {
+            name: [default if value is None else float(value) for value in content[name]]
+            for name, default in _NUMBERS.items()
+        }
+        return cls(
+            content["columns"],
+            **numbers,
+            binary=np.array(content["binary"], dtype=np.bool_),
+            fixed=np.array(content["fixed"], dtype=np.bool_),
+            players={
+                name: np.array(mask, dtype=np.bool_) for name, mask in content["players"].items()
+            },
         )
 
     @property

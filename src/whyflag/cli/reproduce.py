@@ -1,9 +1,7 @@
-"""The command line."""
+"""`whyflag reproduce`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,56 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from whyflag.cli.console import console, errors_in_a_line
 from whyflag.extras import require
 
 if TYPE_CHECKING:
     from whyflag.experiments.results import Results
     from whyflag.experiments.settings import Settings
 
-app = typer.Typer(
-    help="Why did the anomaly detector flag this row, and which values would have been normal?",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-console = Console()
 
-
-@app.callback()
-def main() -> None:
-    """Hold the commands together."""
-
-
-@app.command()
-def datasets(
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="Download the files that are not here yet.")
-    ] = False,
-) -> None:
-    """List the paper's data sets; with --fetch, download them."""
-    from whyflag import datasets as data
-    from whyflag.datasets.raw_files import FOLDER, RAW_FILES, find
-
-    with _errors_in_a_line():
-        table = Table("data set", "rows", "anomalous", "columns", "where")
-        for name, source in data.DATASETS.items():
-            if fetch or all(find(file) for file in source.files):
-                loaded = data.load(name)
-                size = (len(loaded.X), int(loaded.anomalous.sum()), loaded.X.shape[1])
-                folder = data.fetch(source.files[0]).parent
-                table.add_row(name, *map(str, size), str(folder))
-            else:
-                repository = RAW_FILES[source.files[0]].repository
-                table.add_row(name, "", "", "", f"not here yet; from github.com/{repository}")
-        console.print(table)
-        console.print(
-            f"`whyflag datasets --fetch` downloads them; {FOLDER} names a folder with them."
-        )
-
-
-@app.command()
+@errors_in_a_line
 def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and fitted detectors.")
@@ -86,13 +44,12 @@ def reproduce(
 
     Interrupted, it goes on where it was when it is started again with the same folder.
     """
-    with _errors_in_a_line():
-        if tables_only is None:
-            _reproduce(output, _settings(quick, seeds, only), processes)
-        else:
-            from whyflag.experiments.results import Results
+    if tables_only is None:
+        _reproduce(output, _settings(quick, seeds, only), processes)
+    else:
+        from whyflag.experiments.results import Results
 
-            _show(Results.read(tables_only), tables_only.parent)
+        _show(Results.read(tables_only), tables_only.parent)
 
 
 def _settings(quick: bool, seeds: int | None, only: list[str] | None) -> Settings:
@@ -143,13 +100,3 @@ def _show(results: Results, folder: Path) -> None:
         path.write_text(content, encoding="utf-8")
     written += draw(results, made, folder)
     console.print("Written: " + ", ".join(map(str, written)), highlight=False)
-
-
-@contextmanager
-def _errors_in_a_line() -> Iterator[None]:
-    """Tell what is wrong with what was asked, without a traceback."""
-    try:
-        yield
-    except (ValueError, OSError, ImportError) as error:
-        console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
-        raise typer.Exit(1) from error

@@ -1,0 +1,35 @@
+"""What the commands share: where they write, and how they tell what is wrong."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+console = Console()
+messages = Console(stderr=True)  # so that a pipe has nothing but results
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def errors_in_a_line(command: Command) -> Command:
+    """Tell what is wrong with what was asked, without a traceback, and end with 1."""
+
+    @functools.wraps(command)
+    def careful(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            messages.print(f"[red]{escape(str(error))}[/red]", highlight=False, soft_wrap=True)
+            raise typer.Exit(1) from error
+
+    return careful  # type: ignore[return-value]
+
+
+def say(text: str) -> None:
+    """Tell something that is not a result."""
+    messages.print(escape(text), highlight=False, soft_wrap=True)

@@ -1,0 +1,38 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RowsFile = Annotated[
+    str, typer.Argument(help="CSV, Parquet or JSON Lines; - is standard input.", metavar="ROWS")
+]
+ModelFolder = Annotated[
+    Path, typer.Argument(help="Folder that `whyflag fit` made.", metavar="MODEL")
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")
+]
+
+
+class Impute(StrEnum):
+    """What fills gaps."""
+
+    MEDIAN = "median"
+
+
+ImputeMissing = Annotated[
+    Impute | None,
+    typer.Option("--impute", help="Fill gaps: the median, or the most frequent category."),
+]
+
+
+def missing(drop: bool, impute: Impute | None) -> str:
+    """What to do about missing values."""
+    if drop and impute:
+        raise typer.BadParameter("--drop-missing and --impute exclude one another.")
+    return "drop" if drop else "median" if impute else "error"

@@ -1,0 +1,132 @@
+"""Where results go: a table in the terminal, or a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from whyflag.cli.console import console, say
+from whyflag.files import Writer, atomically
+
+MOST_LINES = 200  # of a table in the terminal
+
+Records = Sequence[Mapping[str, Any]]
+
+
+class TableFormat(StrEnum):
+    """How scores can be written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+
+class Format(StrEnum):
+    """How explanations can be written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    HTML = "html"
+
+
+_OF_THE_ROW = ("row", "id", "score")
+_SUFFIXES = {
+    ".csv": Format.CSV,
+    ".parquet": Format.PARQUET,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".txt": Format.TABLE,
+}
+
+
+def chosen_format(asked: Format | None, output: Path | None) -> Format:
+    """The format asked for, or that of the file's name; a table in a terminal, CSV in a pipe."""
+    if asked is not None:
+        return asked
+    if output is None:
+        return Format.TABLE if sys.stdout.isatty() else Format.CSV
+    if output.suffix.lower() not in _SUFFIXES:
+        raise ValueError(
+            f"{output} does not say by its name how to write it: give --format, one of "
+            f"{', '.join(Format)}."
+        )
+    return _SUFFIXES[output.suffix.lower()]
+
+
+@contextmanager
+def output_of(
+    path: Path | None, kind: Format, columns: Mapping[str, type]
+) -> Iterator[Callable[[Records], None]]:
+    """A function that writes records; a file is there whole when all is written, or not at all."""
+    if kind == Format.TABLE:
+        shown = _Lines(columns)
+        yield shown.write
+        shown.print(path)
+    elif path is None:
+        with Writer(None, kind, columns) as writer:
+            yield writer.write
+    else:
+        with atomically(path) as beside, Writer(beside, kind, columns) as writer:
+            yield writer.write
+        say(f"Written: {path}")
+
+
+class _Lines:
+    """The first lines of a table for people: narrow, and each row named once."""
+
+    def __init__(self, columns: Mapping[str, type]) -> None:
+        self._columns = [name for name in columns if name not in ("rank", "error", "flagged")]
+        self._table = Table(box=SIMPLE, pad_edge=False)
+        for name in self._columns:
+            self._table.add_column(name, justify="left" if columns[name] is str else "right")
+        self._left_out = 0
+
+    def write(self, records: Records) -> None:
+        for record in records:
+            if self._table.row_count >= MOST_LINES:
+                self._left_out += 1
+                continue
+            first = record.get("rank", 1) == 1
+            if first and "rank" in record and self._table.row_count:
+                self._table.add_section()
+            self._table.add_row(
+                *(
+                    self._text(name, record) if first or name not in _OF_THE_ROW else ""
+                    for name in self._columns
+                )
+            )
+
+    def print(self, path: Path | None) -> None:
+        if path is None:
+            console.print(self._table)
+        else:
+            with atomically(path) as beside, beside.open("w", encoding="utf-8") as file:
+                Console(file=file, width=160).print(self._table)
+            say(f"Written: {path}")
+        if self._left_out:
+            say(f"{self._left_out} more lines; -o FILE.csv writes them all.")
+
+    def _text(self, name: str, record: Mapping[str, Any]) -> str:
+        value = record[name]
+        if value is None:
+            return ""
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        if name == "score" and record["flagged"]:
+            text += " ⚑"
+        if name == "attribution" and record["error"]:
+            text += f" ± {2 * record['error']:.2g}"
+        return escape(text)

@@ -1,0 +1,162 @@
+"""A model: a detector with all that is needed to explain rows of a table, in one folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+
+from whyflag.arrays import Matrix
+from whyflag.detectors import load as load_detector
+from whyflag.detectors.base import Detector
+from whyflag.distribution import Distribution
+from whyflag.domain import Domain
+from whyflag.encoding import Encoding
+from whyflag.ensemble import Ensemble
+from whyflag.explainer import Explainer, infer_domain
+from whyflag.files import atomically
+from whyflag.methods import get_method
+
+FORMAT, VERSION = "whyflag model", 1
+JSON, ROWS, DETECTOR = "model.json", "rows.npz", "detector"
+MOST_ROWS = 10_000  # normal rows that a model keeps, if it must
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """A detector, and what its columns mean.
+
+    Attributes:
+        detector: Fitted to encoded rows.
+        encoding: From the columns of a table to encoded rows.
+        domain: What values these may take.
+        normal: How normal values are distributed.
+        methods: The methods that rows are explained by, unless others are asked for.
+        rows: Normal rows, if a method needs them, (n, d).
+    """
+
+    detector: Detector
+    encoding: Encoding
+    domain: Domain
+    normal: Distribution
+    methods: tuple[str, ...] = ("ASH",)
+    rows: Matrix | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        detector: Detector,
+        encoding: Encoding,
+        values: Matrix,
+        methods: Sequence[str] = ("ASH",),
+    ) -> Model:
+        """Fit a detector to normal rows that an encoding has turned into numbers, (n, d)."""
+        table = pd.DataFrame(values, columns=list(encoding.encoded_columns))
+        detector.fit(table)
+        domain = infer_domain(detector.to_score(), table, players=encoding.players)
+        rows = None
+        if any(get_method(method).needs_background for method in methods):
+            order = np.random.default_rng(detector.seed).permutation(len(values))
+            rows = values[np.sort(order[:MOST_ROWS])]
+        return cls(detector, encoding, domain, Distribution.of(values), tuple(methods), rows)
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a row raises an alarm."""
+        return float(-self.detector.offset_)
+
+    def explainer(self, methods: Sequence[str] = ()) -> Explainer | Ensemble:
+        """What explains encoded rows, by these methods or those that the model was made for."""
+        chosen = [get_method(method) for method in methods or self.methods]
+        lacking = [m.name for m in chosen if m.needs_background and self.rows is None]
+        if lacking:
+            raise ValueError(
+                f"{lacking[0]} needs normal rows, and this model has none: fit it with "
+                f"--method {lacking[0]}, so that it keeps some."
+            )
+        explainers = [
+            Explainer(self.detector, self.rows, method, domain=self.domain) for method in chosen
+        ]
+        return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model to a folder: arrays and JSON, no code."""
+        path = Path(folder)
+        self.detector.save(path / DETECTOR)
+        hashes = {f"{DETECTOR}/detector.json": _hash(path / DETECTOR / "detector.json")}
+        if self.rows is not None:
+            with atomically(path / ROWS) as beside, beside.open("wb") as file:
+                np.savez(file, rows=self.rows)
+            hashes[ROWS] = _hash(path / ROWS)
+        else:
+            (path / ROWS).unlink(missing_ok=True)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "encoding": self.encoding.to_json(),
+            "domain": self.domain.to_json(),
+            "normal": self.normal.to_json(),
+            "methods": list(self.methods),
+            "sha256": hashes,
+        }
+        with atomically(path / JSON) as beside:
+            beside.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Model:
+        """Read a model that `save` wrote. Nothing in the files is run."""
+        path = Path(folder)
+        if not (path / JSON).is_file():
+            raise FileNotFoundError(f"{path} is no whyflag model: it has no {JSON}.")
+        try:
+            content = json.loads((path / JSON).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path / JSON} is damaged, or no JSON: {error}") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"{path / JSON} is not of a whyflag model.")
+        if content.get("version") != VERSION:
+            raise ValueError(
+                f"{path / JSON} is of version {content.get('version')}, "
+                f"this whyflag reads {VERSION}."
+            )
+        try:
+            return cls._restore(path, content)
+        except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} holds a model that does not fit together: {error}") from error
+
+    @classmethod
+    def _restore(cls, path: Path, content: Mapping[str, Any]) -> Model:
+        for name, expected in content["sha256"].items():
+            if name not in (ROWS, f"{DETECTOR}/detector.json"):
+                raise ValueError(f"{name!r} is no file of a model")
+            if not (path / name).is_file() or _hash(path / name) != expected:
+                raise ValueError(f"{name} is missing or damaged")
+        rows = None
+        if ROWS in content["sha256"]:
+            with np.load(io.BytesIO((path / ROWS).read_bytes()), allow_pickle=False) as arrays:
+                rows = arrays["rows"]
+        model = cls(
+            detector=load_detector(path / DETECTOR),
+            encoding=Encoding.from_json(content["encoding"]),
+            domain=Domain.from_json(content["domain"]),
+            normal=Distribution.from_json(content["normal"]),
+            methods=tuple(str(method) for method in content["methods"]),
+            rows=rows,
+        )
+        if model.encoding.encoded_columns != model.domain.columns:
+            raise ValueError("its encoding and its domain have different columns")
+        model.explainer()  # parts that do not fit together show themselves now
+        return model
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,95 @@
+"""What would have been normal: observed values, and where they would have to go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whyflag.arrays import Vector, check_rows
+from whyflag.attribution import Attribution
+from whyflag.display import held, shorten
+from whyflag.plot.style import INK, LOWERS, PALE, RAISES, check_row, new_axes, title_of
+
+
+def whatif(
+    attribution: Attribution,
+    row: int = 0,
+    *,
+    background: Any = None,
+    max_features: int = 8,
+    ax: Any = None,
+) -> Any:
+    """Draw what was observed in a row, and the values that would have been normal.
+
+    Args:
+        attribution: What is drawn; by a method that says what would have been normal.
+        row: Position of a row.
+        background: Normal rows, (n, d): their middle 90 % is shown behind each feature.
+        max_features: The features that are most to blame.
+        ax: Axes to draw into.
+    """
+    if attribution.reference is None:
+        raise ValueError(
+            f"{attribution.method} does not say what would have been normal; ASH and comp do."
+        )
+    row = check_row(attribution, row)
+    d = attribution.data.shape[1]
+    normal = None if background is None else check_rows(background, d, name="background")
+    blamed = attribution.order[row, :max_features]
+    # A group has no one value to draw: the columns of its own that move most stand for it.
+    columns = [_mover(attribution, attribution.reference[row], row, j) for j in blamed]
+    ax = new_axes(ax, len(columns), height=0.5)
+    labels = []
+    for y, (feature, column) in enumerate(zip(blamed, columns, strict=True)):
+        observed, target = attribution.data[row, column], attribution.reference[row, column]
+        unit = abs(observed - target) or 1.0
+        if normal is not None:
+            low, middle, high = np.percentile(normal[:, column], [5, 50, 95])
+            unit = max(high - low, abs(observed - target), 1e-300)
+            ax.barh(
+                y,
+                (high - low) / unit,
+                left=(low - target) / unit,
+                color="#d9d9e0",
+                height=0.5,
+            )
+            ax.plot([(middle - target) / unit] * 2, [y - 0.25, y + 0.25], color=PALE, lw=1.2)
+        start = (observed - target) / unit
+        ax.annotate(
+            "",
+            (0, y),
+            xytext=(start, y),
+            arrowprops={"arrowstyle": "->", "color": INK, "lw": 1.2, "shrinkA": 4, "shrinkB": 4},
+        )
+        ax.plot(start, y, "o", color=RAISES, ms=7)
+        ax.plot(0, y, "o", color=LOWERS, ms=7)
+        texts = (
+            (start, held(attribution, attribution.data[row], feature), start >= 0),
+            (0, held(attribution, attribution.reference[row], feature), start < 0),
+        )
+        for x, text, right in texts:
+            ax.annotate(
+                text,
+                (x, y),
+                xytext=(8 if right else -8, 0),
+                textcoords="offset points",
+                ha="left" if right else "right",
+                va="center",
+            )
+        labels.append(shorten(attribution.feature_names[feature]))
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xticks([])
+    ax.margins(x=0.2)
+    ax.spines[["bottom", "left"]].set_visible(False)
+    ax.set_xlabel("observed (orange) → would have been normal (blue)")
+    ax.set_title(title_of(attribution, row), loc="left")
+    return ax
+
+
+def _mover(attribution: Attribution, normal: Vector, row: int, feature: int) -> int:
+    own = np.flatnonzero(attribution.membership[feature])
+    moved = np.abs(attribution.data[row, own] - normal[own])
+    return int(own[np.argmax(moved)])

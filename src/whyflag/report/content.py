@@ -1,0 +1,148 @@
+"""What a report says, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whyflag.attribution import Attribution
+from whyflag.display import held
+from whyflag.distribution import Distribution
+from whyflag.explainer import Explainer
+from whyflag.report.groups import groups_of
+from whyflag.report.mending import Mended, mend
+
+MOST_ROWS = 500
+MOST_FEATURES = 10
+DIGITS = 6  # significant ones
+
+
+def content(
+    attribution: Attribution,
+    explain: Explainer | None = None,
+    normal: Distribution | None = None,
+) -> dict[str, Any]:
+    """All that the page shows, of the rows with the highest scores.
+
+    Args:
+        attribution: What is reported.
+        explain: What made it, for a check of what mending the culprits does.
+        normal: How normal values are distributed, to set observed ones against.
+    """
+    order = np.argsort(-attribution.scores, kind="stable")[:MOST_ROWS]
+    shown = attribution[order]
+    mended = None if explain is None else mend(shown, explain)
+    groups = groups_of(shown)
+    group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
+    agreement = shown.agreement if shown.members else None
+    rows = []
+    for i in range(len(shown)):
+        row: dict[str, Any] = {
+            "name": str(shown.row_names[i]),
+            "score": _number(shown.scores[i]),
+            "base": _number(shown.base_values[i]),
+            "group": group_of[i],
+            "features": [_feature(shown, i, int(j)) for j in _largest(shown, i)],
+        }
+        row["rest"] = _number(
+            shown.values[i].sum() - sum(feature["value"] for feature in row["features"])
+        )
+        if shown.threshold is not None:
+            row["flagged"] = bool(shown.flagged[i])
+        if mended is not None:
+            row["mended"] = _mended(shown, i, mended)
+        if agreement is not None:
+            row["agreement"] = _number(agreement[i])
+            row["members"] = [
+                {
+                    "method": member.method,
+                    "shares": {int(j): _number(member.shares[i, j]) for j in _largest(shown, i)},
+                }
+                for member in shown.members
+            ]
+        if shown.converged is not None:
+            row["converged"] = bool(shown.converged[i])
+        rows.append(row)
+    shares = shown.shares
+    first = np.bincount(shown.order[:, 0], minlength=shares.shape[1])
+    return {
+        "method": attribution.method,
+        "additive": attribution.additive,
+        "threshold": None if attribution.threshold is None else _number(attribution.threshold),
+        "n_rows": len(attribution),
+        "n_flagged": None if attribution.threshold is None else int(attribution.flagged.sum()),
+        "features": [
+            {"name": name, **_distribution(attribution, j, normal)}
+            for j, name in enumerate(attribution.feature_names)
+        ],
+        "rows": rows,
+        "culprits": [
+            {"feature": int(j), "share": _number(shares[:, j].mean()), "first": int(first[j])}
+            for j in np.argsort(-shares.mean(axis=0), kind="stable")[:MOST_FEATURES]
+        ],
+        "groups": [
+            {"rows": list(group.rows), "features": list(group.features)} for group in groups
+        ],
+    }
+
+
+def _largest(attribution: Attribution, i: int) -> Any:
+    return np.argsort(-np.abs(attribution.values[i]), kind="stable")[:MOST_FEATURES]
+
+
+def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "feature": j,
+        "value": _number(attribution.values[i, j]),
+        "observed": held(attribution, attribution.data[i], j),
+    }
+    single = attribution.membership[j].sum() == 1
+    if single:
+        said["at"] = _number(attribution.data[i, attribution.membership[j]][0])
+    if attribution.standard_errors is not None and attribution.standard_errors[i, j] > 0:
+        error = attribution.standard_errors[i, j]
+        said["error"] = _number(error) if np.isfinite(error) else None
+    if attribution.reference is not None:
+        said["normal"] = held(attribution, attribution.reference[i], j)
+        if single:
+            said["to"] = _number(attribution.reference[i, attribution.membership[j]][0])
+    return said
+
+
+def _mended(attribution: Attribution, i: int, mended: Mended) -> list[dict[str, Any]]:
+    """The score with the first 1, 2, ... culprits mended, and what they then have."""
+    return [
+        {
+            "score": _number(score),
+            "to": [
+                [int(j), held(attribution, mended.points[i, k], j)]
+                for j in mended.features[i, : k + 1]
+            ],
+        }
+        for k, score in enumerate(mended.scores[i])
+        if not np.isnan(score)
+    ]
+
+
+def _distribution(attribution: Attribution, j: int, normal: Distribution | None) -> dict[str, Any]:
+    """The normal values of a feature: quantiles of a number, frequencies of categories."""
+    if normal is None:
+        return {}
+    columns = np.flatnonzero(attribution.membership[j])
+    if len(columns) == 1:
+        return {"quantiles": [_number(value) for value in normal.quantiles[:, columns[0]]]}
+    name = f"{attribution.feature_names[j]}="
+    own = [attribution.column_names[column] for column in columns]
+    if not all(column.startswith(name) for column in own):
+        return {}
+    return {
+        "frequencies": [
+            [column.removeprefix(name), _number(normal.mean[at])]
+            for column, at in zip(own, columns, strict=True)
+        ]
+    }
+
+
+def _number(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

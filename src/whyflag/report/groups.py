@@ -1,0 +1,45 @@
+"""Groups of rows that are anomalous for the same reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from whyflag.arrays import IntVector
+from whyflag.attribution import Attribution
+
+IN_COMMON = 0.5  # of the blame, on average between the rows of a group
+NAMED_FROM = 0.2  # share of the blame from which a feature gives a group its name
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Rows with similar shares of the blame."""
+
+    rows: tuple[int, ...]
+    features: tuple[int, ...]  # who is mostly to blame, from the most
+
+
+def groups_of(attribution: Attribution) -> list[Group]:
+    """Groups of rows that have half of their blame in common, the largest first.
+
+    A row that is like no other is a group of its own.
+    """
+    shares = attribution.shares
+    found: IntVector = np.zeros(len(shares), dtype=np.int64)
+    if len(shares) > 1:
+        # Two rows that have a part c of the blame in common are 2 (1 − c) apart.
+        tree = linkage(shares, method="average", metric="cityblock")
+        found = fcluster(tree, 2 * (1 - IN_COMMON), criterion="distance").astype(np.int64)
+    groups = []
+    for label in np.unique(found):
+        rows = np.flatnonzero(found == label)
+        mean = shares[rows].mean(axis=0)
+        order = np.argsort(-mean, kind="stable")[:3]
+        named = [int(j) for j in order if mean[j] >= NAMED_FROM] or [int(order[0])]
+        groups.append(Group(tuple(int(i) for i in rows), tuple(named)))
+    return sorted(groups, key=lambda group: (-len(group.rows), group.rows))

@@ -1,0 +1,305 @@
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from whyflag.cli import app
+from whyflag.cli.output import MOST_LINES
+from whyflag.model import Model
+
+RNG = np.random.default_rng(0)
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    size = rng.normal(20, 2, n)
+    return pd.DataFrame(
+        {
+            "name": [f"N{i}" for i in range(n)],
+            "size": size.round(3),
+            "weight": (2 * size + rng.normal(0, 1, n)).round(3),
+            "colour": rng.choice(["red", "green", "blue"], n, p=[0.6, 0.3, 0.1]),
+        }
+    )
+
+
+ODD = pd.DataFrame(
+    {
+        "colour": ["red", "green", "red"],
+        "weight": [40.0, 70.0, 41.0],
+        "size": [20.0, 20.0, 20.5],
+        "name": ["fine", "heavy", "also fine"],
+    }
+)
+
+
+def run(*arguments, text=None):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    table(300).to_csv(folder / "normal.csv", index=False)
+    ODD.to_csv(folder / "odd.csv", index=False)
+    said = run("fit", folder / "normal.csv", "--id", "name", "-o", folder / "model")
+    assert said.exit_code == 0, said.output
+    return folder
+
+
+@pytest.fixture
+def explained(folder, tmp_path):
+    def explain(*options, rows="odd.csv", name="out.csv"):
+        said = run("explain", folder / "model", folder / rows, *options, "-o", tmp_path / name)
+        assert said.exit_code == 0, said.output
+        return tmp_path / name
+
+    return explain
+
+
+def test_fitting_says_what_was_learnt(folder, tmp_path):
+    said = run("fit", folder / "normal.csv", "--id", "name", "-o", tmp_path / "m")
+    assert "Learnt from 300 rows and 3 columns, 1 of them categories." in said.stderr
+    assert said.stdout == ""
+    assert Model.load(tmp_path / "m").encoding.id_column == "name"
+
+
+def test_the_culprit_of_a_row_comes_first(explained):
+    said = pd.read_csv(explained("--top", "2"))
+    assert said["row"].tolist() == [1, 1, 2, 2, 3, 3]
+    assert said["id"].tolist()[::2] == ODD["name"].tolist()
+    heavy = said[said["id"] == "heavy"].iloc[0]
+    assert heavy["feature"] == "weight"
+    assert heavy["flagged"]
+    assert float(heavy["observed"]) == 70
+    assert float(heavy["normal"]) == pytest.approx(40, abs=6)
+
+
+def test_only_flagged_rows_on_request(explained):
+    assert set(pd.read_csv(explained("--only-flagged"))["id"]) == {"heavy"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+def test_every_format_says_the_same(explained, kind):
+    path = explained("--top", "1", name=f"out.{kind}")
+    if kind == "jsonl":
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found = [(each["id"], each["culprits"][0]["feature"]) for each in records]
+    else:
+        said = pd.read_csv(path) if kind == "csv" else pd.read_parquet(path)
+        found = list(zip(said["id"], said["feature"], strict=True))
+    assert found[1] == ("heavy", "weight")
+    assert [name for name, _ in found] == ODD["name"].tolist()
+
+
+def test_a_report_is_a_page(explained):
+    text = explained(name="report.html").read_text(encoding="utf-8")
+    assert "Why were these rows of odd.csv flagged?" in text
+    assert "3 rows explained by ASH, 1 of them flagged" in " ".join(text.split())
+
+
+def test_a_report_without_alarms_has_nothing_to_say(folder, tmp_path):
+    table(5, seed=3).to_csv(tmp_path / "fine.csv", index=False)
+    out = tmp_path / "r.html"
+    said = run("explain", folder / "model", tmp_path / "fine.csv", "--only-flagged", "-o", out)
+    assert (said.exit_code, out.exists()) == (1, False)
+    assert "raises an alarm" in said.stderr
+
+
+def test_a_table_for_people(folder):
+    said = run("explain", folder / "model", folder / "odd.csv", "--format", "table")
+    assert said.exit_code == 0
+    assert "heavy" in said.stdout
+    assert "⚑" in said.stdout
+
+
+def test_a_long_table_says_what_is_left_out(folder, tmp_path):
+    table(MOST_LINES + 30, seed=5).to_csv(tmp_path / "many.csv", index=False)
+    said = run("score", folder / "model", tmp_path / "many.csv", "--format", "table")
+    assert "30 more lines" in said.stderr
+
+
+def test_scores_are_those_of_the_detector(folder, tmp_path):
+    said = run("score", folder / "model", folder / "odd.csv", "-o", tmp_path / "s.csv")
+    assert "1 of 3 rows flagged" in said.stderr
+    scores = pd.read_csv(tmp_path / "s.csv")
+    assert list(scores.columns) == ["row", "id", "score", "flagged"]
+    model = Model.load(folder / "model")
+    expected = model.detector.to_score()(model.encoding.encode(ODD).values)
+    assert scores["score"].to_numpy() == pytest.approx(expected)
+
+
+def whyflag(*arguments, text=None):
+    """Run as from a shell, in a pipe."""
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-c", "from whyflag.cli import app; app()", *map(str, arguments)],
+        input=text,
+        capture_output=True,
+        env=os.environ | {"COLUMNS": "200"},
+        check=False,
+    )
+
+
+def test_a_pipe_has_results_only(folder):
+    said = whyflag("explain", folder / "model", "-", text=(folder / "odd.csv").read_bytes())
+    assert said.returncode == 0, said.stderr
+    lines = said.stdout.decode().splitlines()
+    assert lines[0].startswith("row,id,score,flagged,rank,feature")
+    assert len(lines) == 1 + 3 * 3
+    assert b"3 of 3 rows explained" in said.stderr
+
+
+def test_a_mistake_is_one_line_without_a_traceback(folder):
+    said = whyflag("explain", folder / "model", folder / "none.csv")
+    assert (said.returncode, said.stdout) == (1, b"")
+    lines = said.stderr.decode().strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].endswith("none.csv does not exist.")
+
+
+def test_wrong_usage_ends_with_2(folder):
+    assert whyflag("explain", folder / "model").returncode == 2
+    assert whyflag("explain", folder / "model", "x.csv", "--top", "none").returncode == 2
+
+
+MISTAKES = {
+    "empty": ("", "is empty"),
+    "only names": ("name,size,weight,colour\n", "has column names, but no rows"),
+    "a missing column": ("name,size,weight\nA,1,2\n", "has no column 'colour'"),
+    "a gap": (
+        "name,size,weight,colour\nA,20,40,red\nB,20,,red\n",
+        "no value in row 2, column 'weight'",
+    ),
+    "text for a number": (
+        "name,size,weight,colour\nA,big,40,red\n",
+        "column 'size' held numbers when the model was fitted, got 'big' in row 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_what_is_wrong_with_a_file_is_said(folder, tmp_path, command, text, message):
+    (tmp_path / "rows.csv").write_text(text)
+    out = tmp_path / "out.csv"
+    said = run(command, folder / "model", tmp_path / "rows.csv", "-o", out)
+    assert said.exit_code == 1
+    assert message in said.stderr
+    assert not out.exists()
+    assert list(tmp_path.iterdir()) == [tmp_path / "rows.csv"]  # nothing half-written either
+
+
+@pytest.mark.parametrize(("option", "n"), [("--drop-missing", 1), ("--impute=median", 2)])
+def test_gaps_have_ways_out(folder, tmp_path, option, n):
+    (tmp_path / "rows.csv").write_text("name,size,weight,colour\nA,20,40,red\nB,20,,red\n")
+    said = run("score", folder / "model", tmp_path / "rows.csv", option, "-o", tmp_path / "o.csv")
+    assert said.exit_code == 0
+    assert "1 rows with missing values" in said.stderr
+    assert len(pd.read_csv(tmp_path / "o.csv")) == n
+
+
+def test_both_ways_out_exclude_one_another(folder):
+    said = run(
+        "score", folder / "model", folder / "odd.csv", "--drop-missing", "--impute", "median"
+    )
+    assert said.exit_code == 2
+
+
+def test_columns_are_matched_by_name_and_others_left_aside(folder, tmp_path):
+    ODD.assign(score=1.0).to_csv(tmp_path / "rows.csv", index=False)
+    said = run("score", folder / "model", tmp_path / "rows.csv", "-o", tmp_path / "o.csv")
+    assert "not in the model, so left aside: 'score'" in said.stderr
+    assert pd.read_csv(tmp_path / "o.csv")["flagged"].tolist() == [False, True, False]
+
+
+def test_a_german_csv(tmp_path):
+    text = table(100).to_csv(sep=";", decimal=",", index=False).replace("colour", "Größe")
+    (tmp_path / "normal.csv").write_bytes(text.encode("cp1252"))
+    said = run("fit", tmp_path / "normal.csv", "--id", "name", "-o", tmp_path / "m")
+    assert said.exit_code == 0, said.output
+    assert Model.load(tmp_path / "m").encoding.columns == ("size", "weight", "Größe")
+
+
+def test_a_column_named_score_is_a_feature_like_any_other(tmp_path):
+    normal = table(100).drop(columns=["name", "colour"]).rename(columns={"size": "score"})
+    normal.to_csv(tmp_path / "normal.csv", index=False)
+    normal.iloc[:1].assign(score=90).to_csv(tmp_path / "odd.csv", index=False)
+    assert run("fit", tmp_path / "normal.csv", "-o", tmp_path / "m").exit_code == 0
+    run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.csv")
+    assert pd.read_csv(tmp_path / "o.csv")["feature"][0] == "score"
+
+
+def test_one_row_can_be_explained_but_not_learnt_from(folder, tmp_path):
+    ODD.iloc[1:2].to_csv(tmp_path / "one.csv", index=False)
+    said = run("explain", folder / "model", tmp_path / "one.csv", "-o", tmp_path / "o.csv")
+    assert said.exit_code == 0
+    said = run("fit", tmp_path / "one.csv", "--id", "name", "-o", tmp_path / "m")
+    assert said.exit_code == 1
+    assert "has 1 rows to learn from; at least 10 are needed" in said.stderr
+
+
+def test_chosen_columns_only(folder, tmp_path):
+    said = run(
+        *("fit", folder / "normal.csv", "--columns", "size, weight", "-o", tmp_path / "m"),
+    )
+    assert said.exit_code == 0
+    assert "not in the model, so left aside: 'name', 'colour'" in said.stderr
+    assert Model.load(tmp_path / "m").encoding.columns == ("size", "weight")
+
+
+def test_an_id_that_was_forgotten_is_named(folder, tmp_path):
+    said = run("fit", folder / "normal.csv", "-o", tmp_path / "m")
+    assert said.exit_code == 1
+    assert "If it names the rows, say --id name" in said.stderr
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(folder, tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    said = run("fit", folder / "normal.csv", "--id", "name", "-o", tmp_path)
+    assert said.exit_code == 1
+    assert "has other files in it" in said.stderr
+
+
+def test_methods_that_need_rows_have_them_kept_and_it_is_said(folder, tmp_path):
+    arguments = ("--id", "name", "--method", "ASH", "--method", "wKSH", "-o", tmp_path / "m")
+    said = run("fit", folder / "normal.csv", *arguments)
+    assert "The model holds 300 of the rows, because wKSH needs them." in said.stderr
+    said = run("explain", tmp_path / "m", folder / "odd.csv", "-o", tmp_path / "r.html")
+    assert said.exit_code == 0, said.output
+    assert "Ensemble(ASH, wKSH)" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--method", "wKSH"), "fit it with --method wKSH"),
+        (("--method", "magic"), "magic"),
+        (("-o", "out.docx"), "does not say by its name how to write it"),
+        (("--format", "parquet"), "name one with -o"),
+        (("--format", "html"), "name one with -o"),
+    ],
+)
+def test_what_is_asked_for_and_can_not_be_had_is_said(folder, arguments, message):
+    said = run("explain", folder / "model", folder / "odd.csv", *arguments)
+    assert said.exit_code == 1
+    assert message in said.stderr
+
+
+def test_scores_are_no_page(folder, tmp_path):
+    said = run("score", folder / "model", folder / "odd.csv", "-o", tmp_path / "s.html")
+    assert said.exit_code == 1
+    assert "whyflag explain" in said.stderr
+
+
+def test_the_demo_ends_with_a_table_and_a_page(tmp_path):
+    said = run("demo", "-o", tmp_path / "demo")
+    assert said.exit_code == 0, said.output
+    assert "flavanoids" in said.stdout
+    page = tmp_path / "demo" / "report.html"
+    assert said.stdout.rstrip().endswith("in a browser.")
+    assert "B131" in page.read_text(encoding="utf-8")

@@ -1,0 +1,141 @@
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag.detectors import GMM
+from whyflag.distribution import Distribution
+from whyflag.encoding import Encoding
+from whyflag.model import Model
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "size": RNG.normal(5, 1, 200),
+        "weight": RNG.normal(0, 3, 200),
+        "colour": RNG.choice(["red", "blue"], 200),
+    }
+)
+
+
+def fitted(methods=("ASH",)):
+    encoding = Encoding.of(TABLE)
+    values = encoding.encode(TABLE).values
+    return Model.fit(GMM(2, reg_covar=0.1), encoding, values, methods)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def odd(model):
+    return model.encoding.encode(
+        pd.DataFrame({"size": [5.0, 14.0], "weight": [30.0, 0.0], "colour": ["red", "blue"]})
+    ).values
+
+
+def test_a_model_explains_rows_of_the_table_by_its_columns(model):
+    said = model.explainer()(odd(model))
+    assert said.feature_names == ("size", "weight", "colour")
+    assert said.top(1)["feature"].tolist() == ["weight", "size"]
+    assert said.threshold == pytest.approx(model.threshold)
+
+
+def test_a_model_survives_its_folder(model, tmp_path):
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert again.encoding == model.encoding
+    assert again.normal.quantiles == pytest.approx(model.normal.quantiles)
+    one, other = (each.explainer()(odd(model)) for each in (model, again))
+    assert one.values == pytest.approx(other.values)
+    assert one.threshold == other.threshold
+
+
+def test_training_rows_are_not_in_the_folder(model, tmp_path):
+    model.save(tmp_path / "m")
+    files = {path.name for path in (tmp_path / "m").rglob("*") if path.is_file()}
+    assert files == {"model.json", "detector.json", "arrays.npz"}
+
+
+def test_training_rows_are_kept_for_methods_that_need_them(tmp_path):
+    model = fitted(("ASH", "wKSH"))
+    model.save(tmp_path / "m")
+    again = Model.load(tmp_path / "m")
+    assert len(again.rows) == 200
+    said = again.explainer()(odd(model))
+    assert [member.method for member in said.members] == ["ASH", "wKSH"]
+    fitted().save(tmp_path / "m")  # the next one has none
+    assert not (tmp_path / "m" / "rows.npz").exists()
+
+
+def test_a_method_that_needs_rows_is_refused_without_them(model):
+    with pytest.raises(ValueError, match="fit it with --method wKSH"):
+        model.explainer(["wKSH"])
+
+
+def rewritten(folder, change):
+    content = json.loads((folder / "model.json").read_text())
+    change(content)
+    (folder / "model.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(format="else"), "is not of a whyflag model"),
+        (lambda c: c.update(version=99), "is of version 99"),
+        (lambda c: c.pop("encoding"), "does not fit together"),
+        (lambda c: c["domain"].update(columns=["a", "b", "c", "d"]), "different columns"),
+        (lambda c: c.update(methods=["magic"]), "magic"),
+        (lambda c: c["sha256"].update({"../else": "0"}), "is no file of a model"),
+        (lambda c: c["normal"].update(mean=[1.0]), "quantiles have shape"),
+    ],
+)
+def test_a_folder_that_does_not_fit_together_is_refused(model, tmp_path, change, message):
+    model.save(tmp_path)
+    rewritten(tmp_path, change)
+    with pytest.raises(ValueError, match=message):
+        Model.load(tmp_path)
+
+
+def test_a_damaged_folder_is_refused(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no whyflag model"):
+        Model.load(tmp_path)
+    model.save(tmp_path)
+    (tmp_path / "detector" / "detector.json").write_text("{}")
+    with pytest.raises(ValueError, match="missing or damaged"):
+        Model.load(tmp_path)
+    (tmp_path / "model.json").write_text("{")
+    with pytest.raises(ValueError, match="damaged, or no JSON"):
+        Model.load(tmp_path)
+
+
+class _Bomb:
+    def __reduce__(self):
+        return (print, ("run",))
+
+
+def test_code_in_a_strangers_folder_is_not_run(tmp_path, capsys):
+    model = fitted(("wKSH",))
+    model.save(tmp_path)
+    np.savez(tmp_path / "rows.npz", rows=np.array([_Bomb()], dtype=object), allow_pickle=True)
+    import hashlib
+
+    digest = hashlib.sha256((tmp_path / "rows.npz").read_bytes()).hexdigest()
+    rewritten(tmp_path, lambda c: c["sha256"].update({"rows.npz": digest}))
+    with pytest.raises(ValueError, match="does not fit together"):
+        Model.load(tmp_path)
+    assert "run" not in capsys.readouterr().out
+    assert pickle.dumps(_Bomb())  # it would have
+
+
+def test_distributions_are_quantiles_and_means():
+    rows = np.column_stack([np.arange(101.0), np.r_[np.zeros(76), np.ones(25)]])
+    normal = Distribution.of(rows)
+    assert normal.quantiles[20, 0] == 50
+    assert normal.mean[1] == pytest.approx(25 / 101)
+    again = Distribution.from_json(json.loads(json.dumps(normal.to_json())))
+    assert again.quantiles == pytest.approx(normal.quantiles)
