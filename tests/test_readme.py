@@ -1,10 +1,14 @@
 """What the README shows is what happens."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
+
+from whyflag.cli import app
 
 ROOT = Path(__file__).parent.parent
 
@@ -20,6 +24,25 @@ def test_the_readmes_code_prints_what_the_readme_says(capsys):
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     shown = [line.split() for line in blocks(ROOT / "README.md", "text")[0].splitlines()]
     assert printed == shown
+
+
+def test_the_readmes_commands_work(tmp_path, monkeypatch):
+    """With the files that they name: two tables of wines, from `whyflag demo`."""
+    assert CliRunner().invoke(app, ["demo", "-o", str(tmp_path)]).exit_code == 0
+    monkeypatch.chdir(tmp_path)
+    for file, name in (("known.csv", "normal.csv"), ("other.csv", "rows.csv")):
+        pd.read_csv(file).drop(columns="bottle").to_csv(name, index=False)
+    lines = [
+        shlex.split(line, comments=True)
+        for block in blocks(ROOT / "README.md", "console")
+        for line in block.splitlines()
+        if re.match("whyflag (fit|score|explain)", line)
+    ]
+    assert len(lines) == 3
+    for _, *arguments in lines:
+        said = CliRunner().invoke(app, arguments)
+        assert said.exit_code == 0, said.output
+    assert "flavanoids" in Path("why.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "check", "bench", "docs", "lock"])
