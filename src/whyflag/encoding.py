@@ -170,7 +170,7 @@ def _numeric(column: pd.Series[Any]) -> bool:
 def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
     """Categories as texts: 3.0 and 3 are the same."""
     if _numeric(column) and column.dtype.kind == "f":
-        return column.map(lambda value: f"{value:g}")
+        return column.map(lambda value: f"{value:.15g}")
     return column.astype(str)
 
 

@@ -22,7 +22,8 @@ from whyflag.domain import Domain
 from whyflag.encoding import Encoding
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer, infer_domain
-from whyflag.files import atomically
+from whyflag.files.atomic import atomically
+from whyflag.files.documents import read_document
 from whyflag.methods import get_method
 
 FORMAT, VERSION = "whyflag model", 1
@@ -117,17 +118,7 @@ class Model:
         path = Path(folder)
         if not (path / JSON).is_file():
             raise FileNotFoundError(f"{path} is no whyflag model: it has no {JSON}.")
-        try:
-            content = json.loads((path / JSON).read_bytes())
-        except ValueError as error:
-            raise ValueError(f"{path / JSON} is damaged, or no JSON: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"{path / JSON} is not of a whyflag model.")
-        if content.get("version") != VERSION:
-            raise ValueError(
-                f"{path / JSON} is of version {content.get('version')}, "
-                f"this whyflag reads {VERSION}."
-            )
+        content = read_document(path / JSON, FORMAT, VERSION)
         try:
             return cls._restore(path, content)
         except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:

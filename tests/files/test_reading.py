@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.files import read_chunks
+from whyflag.files.reading import read_chunks
 
 TABLE = pd.DataFrame({"Größe": [1.5, 2.25, 3.0], "Sorte": ["rot", "grün", "rot"]})
 

@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from whyflag.files import Writer, atomically
+from whyflag.files.writing import Writer
 
 COLUMNS = {"row": int, "name": str, "score": float, "flagged": bool}
 RECORDS = [
@@ -44,28 +44,3 @@ def test_parquet_needs_a_file_and_unknown_kinds_are_refused():
         Writer(None, "parquet", COLUMNS)
     with pytest.raises(ValueError, match="got 'xlsx'"):
         Writer(None, "xlsx", COLUMNS)
-
-
-def test_an_interrupted_file_leaves_the_old_one(tmp_path):
-    path = tmp_path / "t"
-    path.write_text("old")
-
-    def interrupted():
-        with atomically(path) as beside:
-            beside.write_text("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_place_that_can_not_be_written_to_is_said(tmp_path):
-    with (
-        pytest.raises(FileNotFoundError, match="is not a folder"),
-        atomically(tmp_path / "a" / "b"),
-    ):
-        pass
-    with pytest.raises(IsADirectoryError, match="name a file"), atomically(tmp_path):
-        pass

@@ -60,8 +60,7 @@ def fit(
     import pandas as pd
 
     from whyflag.encoding import Encoding
-    from whyflag.files import read_chunks
-    from whyflag.files.reading import name_of
+    from whyflag.files.reading import name_of, read_chunks
     from whyflag.methods import get_method
     from whyflag.model import JSON, Model
 

@@ -15,7 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from whyflag.cli.console import console, say
-from whyflag.files import Writer, atomically
+from whyflag.files.atomic import atomically
+from whyflag.files.writing import Writer
 
 MOST_LINES = 200  # of a table in the terminal
 

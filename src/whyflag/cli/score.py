@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,7 +28,7 @@ def score(
     impute: ImputeMissing = None,
 ) -> None:
     """Score rows: how anomalous each of them is."""
-    from whyflag.cli.scoring import Scored, score_file
+    from whyflag.cli.scoring import ScoredFile
     from whyflag.model import Model
 
     policy = missing(drop_missing, impute)
@@ -36,23 +36,9 @@ def score(
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
-    named = loaded.encoding.id_column is not None
-    columns = {"row": int, **({"id": str} if named else {}), "score": float, "flagged": bool}
-
-    def records(part: Scored) -> list[dict[str, Any]]:
-        return [
-            {
-                "row": part.numbers[i],
-                **({"id": str(part.row_names[i])} if named else {}),
-                "score": float(part.scores[i]),
-                "flagged": bool(part.flagged[i]),
-            }
-            for i in range(len(part))
-        ]
-
-    n_rows = n_flagged = 0
-    with output_of(output, kind, columns) as write:
-        for part in score_file(loaded, rows, policy):
-            n_rows, n_flagged = n_rows + len(part), n_flagged + int(part.flagged.sum())
-            write(records(part[part.flagged] if only_flagged else part))
-    say(f"{n_flagged} of {n_rows} rows flagged: their score is above {loaded.threshold:.4g}.")
+    scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
+    with output_of(output, kind, scored.columns) as write:
+        for part in scored:
+            write([part.record(i) for i in range(len(part))])
+    alarm = f"their score is above {loaded.threshold:.4g}"
+    say(f"{scored.n_flagged} of {scored.n_rows} rows flagged: {alarm}.")

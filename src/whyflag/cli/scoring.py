@@ -11,8 +11,7 @@ from tqdm.auto import tqdm
 
 from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.cli.console import say
-from whyflag.files import read_chunks
-from whyflag.files.reading import name_of
+from whyflag.files.reading import name_of, read_chunks
 from whyflag.model import Model
 from whyflag.score import evaluate
 
@@ -46,31 +45,74 @@ class Scored:
         """What the rows are called: by the id column, or else by their numbers."""
         return self.numbers if self.names is None else self.names
 
+    def record(self, i: int) -> dict[str, Any]:
+        """What a table says of a row."""
+        name = {} if self.names is None else {"id": str(self.names[i])}
+        score, flagged = float(self.scores[i]), bool(self.flagged[i])
+        return {"row": self.numbers[i], **name, "score": score, "flagged": flagged}
 
-def score_file(model: Model, rows: str, missing: str) -> Iterator[Scored]:
-    """Score a file, telling on the way what is to be noticed, once."""
-    name, told = name_of(rows), set()
-    score = model.detector.to_score()
-    # Shown only in a terminal, and only if it takes more than two seconds.
-    with tqdm(desc=name, unit="row", delay=2, disable=None) as bar:
-        for chunk in read_chunks(rows):
-            encoded = model.encoding.encode(chunk, missing=missing, where=name)
-            for note in encoded.notes:
-                if note not in told:
-                    say(note)
-                    told.add(note)
-            kept = chunk[encoded.kept]
-            if len(kept):
+
+@final
+class ScoredFile:
+    """A file of rows, scored as it is read.
+
+    Args:
+        model: The model.
+        rows: The file, or - for standard input.
+        missing: What to do about missing values.
+        only_flagged: Whether to leave out rows that raise no alarm.
+
+    Attributes:
+        n_rows: Rows read so far.
+        n_flagged: Those among them that raise an alarm.
+    """
+
+    def __init__(self, model: Model, rows: str, *, missing: str, only_flagged: bool) -> None:
+        self.model = model
+        self.name = name_of(rows)
+        self.n_rows = self.n_flagged = 0
+        self._rows, self._missing, self._only_flagged = rows, missing, only_flagged
+
+    @property
+    def n_chosen(self) -> int:
+        """Rows read so far that were not left out."""
+        return self.n_flagged if self._only_flagged else self.n_rows
+
+    @property
+    def columns(self) -> dict[str, type]:
+        """The columns of a table of its rows, as in `Scored.record`."""
+        name = {} if self.model.encoding.id_column is None else {"id": str}
+        return {"row": int, **name, "score": float, "flagged": bool}
+
+    def __iter__(self) -> Iterator[Scored]:
+        told: set[str] = set()
+        score = self.model.detector.to_score()
+        ids = self.model.encoding.id_column
+        # Shown only in a terminal, and only if it takes more than two seconds.
+        with tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar:
+            for chunk in read_chunks(self._rows):
+                encoded = self.model.encoding.encode(chunk, missing=self._missing, where=self.name)
+                for note in encoded.notes:
+                    if note not in told:
+                        say(note)
+                        told.add(note)
+                bar.update(len(chunk))
+                kept = chunk[encoded.kept]
+                if not len(kept):
+                    continue
                 scores = evaluate(score, encoded.values)
-                ids = model.encoding.id_column
-                yield Scored(
+                part = Scored(
                     encoded.values,
                     scores,
-                    scores > model.threshold,
+                    scores > self.model.threshold,
                     tuple((kept.index + 1).tolist()),
                     None if ids is None else tuple(kept[ids].tolist()),
                 )
-            bar.update(len(chunk))
+                self.n_rows += len(part)
+                self.n_flagged += int(part.flagged.sum())
+                chosen = part[part.flagged] if self._only_flagged else part
+                if len(chosen):
+                    yield chosen
 
 
 def highest(parts: Sequence[Scored], most: int) -> Scored:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,8 @@ import numpy as np
 
 from whyflag.detectors.base import Detector
 from whyflag.detectors.selection import Selection
+from whyflag.files.atomic import atomically
+from whyflag.files.documents import read_document
 
 FORMAT = "whyflag detector"
 VERSION = 1
@@ -58,8 +59,10 @@ def save(detector: Detector, folder: str | Path) -> None:
         "fitted": values,
         "sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
     }
-    _replace(path / ARRAYS, buffer.getvalue())
-    _replace(path / JSON, json.dumps(content, indent=1, allow_nan=False, default=_plain).encode())
+    text = json.dumps(content, indent=1, allow_nan=False, default=_plain)
+    for name, written in ((ARRAYS, buffer.getvalue()), (JSON, text.encode())):
+        with atomically(path / name) as beside:
+            beside.write_bytes(written)
 
 
 def load(folder: str | Path) -> Detector:
@@ -68,16 +71,7 @@ def load(folder: str | Path) -> Detector:
     for name in (JSON, ARRAYS):
         if not (path / name).is_file():
             raise FileNotFoundError(f"{path} holds no whyflag detector: {name} is missing.")
-    try:
-        content = json.loads((path / JSON).read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path / JSON} is damaged, or no JSON: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path / JSON} is not of a whyflag detector.")
-    if content.get("version") != VERSION:
-        raise ValueError(
-            f"{path / JSON} is of version {content.get('version')}, this whyflag reads {VERSION}."
-        )
+    content = read_document(path / JSON, FORMAT, VERSION)
     if content.get("detector") not in KNOWN:
         raise ValueError(
             f"{path / JSON} must name one of {', '.join(KNOWN)}, got {content.get('detector')!r}."
@@ -141,12 +135,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     raise TypeError(f"A detector with the setting {value!r} can not be saved.")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

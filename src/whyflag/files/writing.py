@@ -1,12 +1,10 @@
-"""Tables that are there whole, or not at all."""
+"""Tables, written chunk by chunk."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -15,21 +13,6 @@ import pandas as pd
 from whyflag.extras import require
 
 FORMATS = ("csv", "jsonl", "parquet")
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[Path]:
-    """A place to write to that takes the name of `path` when all is written, and only then."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is not a folder.")
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield beside
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @final

@@ -13,7 +13,7 @@ from whyflag.attribution import Attribution
 from whyflag.distribution import Distribution
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
-from whyflag.files import atomically
+from whyflag.files.atomic import atomically
 from whyflag.report.content import content
 from whyflag.score import evaluate
 
