@@ -83,7 +83,7 @@ def test_rows_with_gaps_can_be_left_out(encoding):
     encoded = encoding.encode(gappy(), missing="drop", where="t.csv")
     assert encoded.kept.tolist() == [True, False, False, True]
     assert encoded.values[:, 0].tolist() == [1, 6]
-    assert encoded.notes == ("t.csv: 2 rows with missing values left out.",)
+    assert encoded.notes == ("t.csv: rows with missing values left out: 2.",)
 
 
 def test_gaps_can_be_filled_with_what_is_typical(encoding):

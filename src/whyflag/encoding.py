@@ -145,7 +145,7 @@ class Encoding:
         kept = ~gaps if missing == "drop" else np.ones(len(table), dtype=bool)
         if gaps.any():
             done = "left out" if missing == "drop" else "filled with typical values"
-            notes.append(f"{where}: {int(gaps.sum())} rows with missing values {done}.")
+            notes.append(f"{where}: rows with missing values {done}: {int(gaps.sum())}.")
         return Encoded(np.hstack(parts)[kept], kept, tuple(notes))
 
     def to_json(self) -> dict[str, Any]:

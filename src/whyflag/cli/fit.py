@@ -79,8 +79,8 @@ def fit(
     encoded = encoding.encode(table, missing=policy, where=name)
     if len(encoded.values) < FEWEST_ROWS:
         raise ValueError(
-            f"{name} has {len(encoded.values)} rows to learn from; at least {FEWEST_ROWS} are "
-            "needed to tell what is normal."
+            f"{name} has too few rows to learn from: {len(encoded.values)}; at least {FEWEST_ROWS} "
+            "are needed to tell what is normal."
         )
     n_columns = encoded.values.shape[1]
     model = Model.fit(

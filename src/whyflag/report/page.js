@@ -227,7 +227,7 @@
     const width = element("span", undefined, { class: "fall", "aria-hidden": "true" });
     width.style.width = `${60 * (one.share / (data.culprits[0].share || 1))}%`;
     bar.append(width, `${Math.round(100 * one.share)} %`);
-    line.append(element("th", nameOf(one.feature), { scope: "row" }), bar, element("td", `${one.first} rows`, { class: "number" }));
+    line.append(element("th", nameOf(one.feature), { scope: "row" }), bar, element("td", one.first === 1 ? "1 row" : `${one.first} rows`, { class: "number" }));
     document.querySelector("#culprits tbody").append(line);
   }
   data.groups.slice(0, 20).forEach((group, k) => {
