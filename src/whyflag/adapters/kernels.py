@@ -11,7 +11,7 @@ import numpy as np
 from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.score import DifferentiableScore, MarginalScore
 
-CHUNK = 2**22  # kernel values at a time, 32 MB
+CHUNK = 2**20  # kernel values at a time, 8 MB
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid"]
 
@@ -29,7 +29,9 @@ class KernelFunction:
     def __call__(self, X: Matrix, S: Matrix) -> Matrix:
         """Kernel of each row with each: (n, d), (m, d) -> (n, m)."""
         if self.name == "rbf":
-            return np.exp(-self.gamma * squared_distances(X, S))
+            values = squared_distances(X, S)
+            values *= -self.gamma
+            return np.exp(values, out=values)
         dot = X @ S.T
         if self.name == "linear":
             return dot
@@ -133,9 +135,10 @@ def squared_distances(X: Matrix, S: Matrix) -> Matrix:
     # The square of a sum is one matrix product; far from the origin it cancels, so both are moved.
     center = S.mean(axis=0)
     X, S = X - center, S - center
-    squares = (X * X).sum(axis=1)[:, None] + (S * S).sum(axis=1)
-    squares -= 2 * (X @ S.T)
-    return np.maximum(squares, 0.0)
+    squares = (-2 * X) @ S.T
+    squares += (X * X).sum(axis=1)[:, None]
+    squares += (S * S).sum(axis=1)
+    return np.maximum(squares, 0.0, out=squares)
 
 
 def _chunks(n: int, width: int) -> Iterator[slice]:

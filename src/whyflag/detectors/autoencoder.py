@@ -137,9 +137,15 @@ def decode(stack: Stack, codes: Tensor) -> Tensor:
 
 def reconstruction(outputs: Tensor, binary: Tensor) -> Tensor:
     """Values as the decoder sees them: of a binary column, the probability of 1."""
+    if not binary.any():
+        return outputs
     return torch.where(binary, torch.sigmoid(outputs), outputs)
 
 
 def errors(rows: Tensor, outputs: Tensor, binary: Tensor) -> Tensor:
     """−log likelihood of each value but for a constant: squared error, or cross-entropy."""
-    return torch.where(binary, softplus(outputs) - rows * outputs, (rows - outputs) ** 2)
+    missed = (rows - outputs) ** 2
+    if binary.any():  # of these only: a softplus takes longer than a layer of the network
+        logits = outputs[..., binary]
+        missed[..., binary] = softplus(logits) - rows[..., binary] * logits
+    return missed

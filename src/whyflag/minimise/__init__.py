@@ -15,7 +15,7 @@ from whyflag.minimise.metric import keeps_few
 from whyflag.minimise.other_ways import descend_other_ways
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape
-from whyflag.minimise.quasi_newton import MEMORY, descend
+from whyflag.minimise.quasi_newton import descend, memory
 from whyflag.score import CurvedScore, DifferentiableScore, Score
 
 __all__ = ["Minimum", "Shape", "minimise"]
@@ -79,7 +79,7 @@ def minimise(
     )
     b, d = X.shape
     own_inverse = isinstance(score, CurvedScore) and not keeps_few(everything.free)
-    size = max(1, CHUNK // (d * (d if own_inverse else 2 * MEMORY)))
+    size = max(1, CHUNK // (d * (d if own_inverse else 2 * memory(d))))
     parts = []
     for begin in range(0, b, size):
         problems = everything.select(slice(begin, begin + size))

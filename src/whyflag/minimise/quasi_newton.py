@@ -10,7 +10,6 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Ve
 from whyflag.minimise.metric import Metric
 from whyflag.minimise.problem import Moves, Problems
 
-MEMORY = 10  # pairs that are kept of each problem's past
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
 FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem has arrived
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -19,6 +18,11 @@ FORGET = 8  # trials without gain after which a problem starts afresh
 STRETCH = 20  # trials that together must bring a gain worth having
 WORTH_HAVING = 1e-6  # of the loss: a network of rectifiers is followed along its kinks no further
 TINY = float(np.finfo(np.float64).tiny)
+
+
+def memory(d: int) -> int:
+    """Pairs that are kept of each problem's past: where columns are many, they cost most time."""
+    return min(10, max(4, 1000 // d))
 
 
 def descend(problems: Problems, max_evaluations: int) -> Moves:
@@ -63,8 +67,8 @@ class _State:
     earlier: Vector  # b: the loss a stretch of trials ago
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
-    past_moves: Tensor  # b x MEMORY x d, a ring
-    past_turns: Tensor  # b x MEMORY x d: how the slope turned with each move
+    past_moves: Tensor  # b x m x d, a ring
+    past_turns: Tensor  # b x m x d: how the slope turned with each move
     newest: IntVector  # b: where in the ring the newest move is
     n_past: IntVector  # b: how many moves are remembered
     metric: Metric | None
@@ -89,8 +93,8 @@ class _State:
             earlier=loss.copy(),
             idle=np.zeros(b, dtype=np.int64),
             arrived=np.isfinite(loss) & _is_flat(slope),
-            past_moves=np.zeros((b, MEMORY, d)),
-            past_turns=np.zeros((b, MEMORY, d)),
+            past_moves=np.zeros((b, memory(d), d)),
+            past_turns=np.zeros((b, memory(d), d)),
             newest=np.zeros(b, dtype=np.int64),
             n_past=np.zeros(b, dtype=np.int64),
             metric=None if spectra is None else Metric(spectra, problems, regime),
@@ -149,8 +153,9 @@ def _advance(problems: Problems, state: _State) -> None:
 def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> None:
     """Keep the moves that showed positive curvature."""
     shown = np.flatnonzero(taken & _is_curved(moved, turned))
-    state.newest[shown] = (state.newest[shown] + 1) % MEMORY
-    state.n_past[shown] = np.minimum(state.n_past[shown] + 1, MEMORY)
+    most = state.past_moves.shape[1]
+    state.newest[shown] = (state.newest[shown] + 1) % most
+    state.n_past[shown] = np.minimum(state.n_past[shown] + 1, most)
     state.past_moves[shown, state.newest[shown]] = moved[shown]
     state.past_turns[shown, state.newest[shown]] = turned[shown]
 
@@ -193,7 +198,7 @@ def _descent(
     curvature = np.zeros(len(q))  # along each problem's newest move
     pairs = []
     for i in range(int(n_past.max(initial=0))):
-        slot = (state.newest[which] - i) % MEMORY
+        slot = (state.newest[which] - i) % state.past_moves.shape[1]
         # Where the turn is zero, so is every product that the move takes part in.
         move, turned = state.past_moves[which, slot], _along(loose, state.past_turns[which, slot])
         known = (n_past > i) & _is_curved(move, turned)
