@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whyflag.cli import app
+from whyflag.cli.fit import DetectorName, _detector
 from whyflag.cli.output import MOST_LINES
 from whyflag.model import Model
 
@@ -67,6 +68,14 @@ def test_fitting_says_what_was_learnt(folder, tmp_path):
     assert "Learnt from 300 rows and 3 columns, 1 of them categories." in said.stderr
     assert said.stdout == ""
     assert Model.load(tmp_path / "m").encoding.id_column == "name"
+
+
+@pytest.mark.parametrize(("name", "floor"), [("gmm", 0.1), ("dagmm", 0.1), ("vae", None)])
+def test_detectors_are_made_as_asked(name, floor):
+    made = _detector(DetectorName(name), n_columns=4, contamination=0.05, seed=7)
+    assert type(made).__name__ == name.upper()
+    assert (made.contamination, made.seed) == (0.05, 7)
+    assert getattr(made, "reg_covar", None) == floor
 
 
 def test_the_culprit_of_a_row_comes_first(explained):

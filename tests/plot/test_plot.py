@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag import Domain, Ensemble, Explainer, plot
+from whyflag import Domain, Ensemble, Explainer, combine, plot
 from whyflag.detectors import GMM
 from whyflag.display import held, number, shorten
 from whyflag.plot.style import LOWERS, RAISES, largest
@@ -153,10 +155,12 @@ def test_only_parts_of_the_score_make_a_waterfall():
         lambda a: plot.waterfall(a, 0),
         lambda a: plot.bar(a, 0),
         lambda a: plot.bar(a),
+        lambda a: plot.whatif(a, 0),
+        lambda a: plot.agreement(combine([a, replace(a, values=a.values**2)]), 0),
         plot.heatmap,
         plot.beeswarm,
     ],
-    ids=["waterfall", "bar", "overall", "heatmap", "beeswarm"],
+    ids=["waterfall", "bar", "overall", "whatif", "agreement", "heatmap", "beeswarm"],
 )
 def test_three_hundred_features_with_long_names_are_readable(wide, draw):
     ax = draw(wide)
