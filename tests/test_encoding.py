@@ -13,7 +13,8 @@ NORMAL = pd.DataFrame(
         "colour": ["red", "blue", "red", "red"],
         "grade": [1, 2, 1, 1],
         "open": [True, False, True, True],
-    }
+    },
+    index=[1, 2, 3, 4],
 )
 
 

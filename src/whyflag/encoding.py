@@ -23,6 +23,7 @@ class Encoded:
     values: Matrix  # n x d
     kept: BoolVector  # which rows of the table these are
     notes: tuple[str, ...]  # what was noticed, in sentences
+    unseen: Mapping[tuple[Any, str], str]  # categories not known, by name of the row and column
 
 
 @final
@@ -112,7 +113,7 @@ class Encoding:
         """Turn a table into numbers; columns are matched by name.
 
         Args:
-            table: Rows, numbered by their index from 0.
+            table: Rows, named by their index.
             missing: What to do about missing values: "error", "drop" the rows, or "median".
             where: What the table is called in messages.
         """
@@ -127,6 +128,7 @@ class Encoding:
         if [name for name in table.columns if name in self.categories] != list(self.columns):
             notes.append(f"{where}: columns stand in another order; they are matched by name.")
         parts, gaps = [], np.zeros(len(table), dtype=bool)
+        unseen: dict[tuple[Any, str], str] = {}
         for name, known in self.categories.items():
             numbers = None if known else _numbers(table[name], where)
             gap = table[name].isna().to_numpy() if numbers is None else ~np.isfinite(numbers)
@@ -139,14 +141,19 @@ class Encoding:
             texts = _texts(table[name]).where(~gap, self.typical[name]).to_numpy()
             one_hot = texts[:, None] == np.array(known, dtype=object)  # n x categories
             parts.append(one_hot.astype(np.float64))
-            new = sorted({str(text) for text in texts[~one_hot.any(axis=1)]})
-            if new:
-                notes.append(f"{where}: not seen before in {name!r}: {_listed(new)}.")
+            new = np.flatnonzero(~one_hot.any(axis=1))
+            if len(new):
+                rows = table.index[new].tolist()
+                unseen |= {
+                    (row, name): str(text) for row, text in zip(rows, texts[new], strict=True)
+                }
+                listed = _listed(sorted({str(text) for text in texts[new]}))
+                notes.append(f"{where}: not seen before in {name!r}: {listed}.")
         kept = ~gaps if missing == "drop" else np.ones(len(table), dtype=bool)
         if gaps.any():
             done = "left out" if missing == "drop" else "filled with typical values"
             notes.append(f"{where}: rows with missing values {done}: {int(gaps.sum())}.")
-        return Encoded(np.hstack(parts)[kept], kept, tuple(notes))
+        return Encoded(np.hstack(parts)[kept], kept, tuple(notes), unseen)
 
     def to_json(self) -> dict[str, Any]:
         """The encoding as JSON would have it."""
@@ -185,13 +192,13 @@ def _numbers(column: pd.Series[Any], where: str) -> np.ndarray:
         row = int(np.argmax(wrong))
         raise ValueError(
             f"{where}: column {column.name!r} held numbers when the model was fitted, got "
-            f"{column.iloc[row]!r} in row {column.index[row] + 1}."
+            f"{column.iloc[row]!r} in row {column.index[row]}."
         )
     return numbers
 
 
 def _first_gap(name: str, table: pd.DataFrame, gap: BoolVector, where: str) -> str:
-    row = table.index[int(np.argmax(gap))] + 1
+    row = table.index[int(np.argmax(gap))]
     others = int(gap.sum()) - 1
     more = f" (and in {others} more rows)" if others else ""
     return (

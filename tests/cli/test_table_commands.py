@@ -226,6 +226,25 @@ def test_columns_are_matched_by_name_and_others_left_aside(folder, tmp_path):
     assert pd.read_csv(tmp_path / "o.csv")["flagged"].tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize("options", [(), ("--id", "name")])
+def test_a_category_that_is_new_is_shown_as_it_is(folder, tmp_path, options):
+    normal = table(100) if options else table(100).drop(columns="name")
+    normal.to_csv(tmp_path / "normal.csv", index=False)
+    odd = normal.iloc[:3].copy()
+    odd.iloc[1, odd.columns.get_loc("colour")] = "<b>mauve"
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    run("fit", tmp_path / "normal.csv", *options, "-o", tmp_path / "m")
+    said = run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.csv")
+    assert "not seen before in 'colour': '<b>mauve'" in said.stderr
+    why = pd.read_csv(tmp_path / "o.csv")
+    first = why[(why["row"] == 2) & (why["rank"] == 1)].iloc[0]
+    assert (first["feature"], first["observed"]) == ("colour", "<b>mauve")
+    run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.html")
+    page = (tmp_path / "o.html").read_text(encoding="utf-8")
+    assert "\\u003cb\\u003emauve" in page
+    assert "<b>mauve" not in page
+
+
 def test_a_german_csv(tmp_path):
     text = table(100).to_csv(sep=";", decimal=",", index=False).replace("colour", "Größe")
     (tmp_path / "normal.csv").write_bytes(text.encode("cp1252"))

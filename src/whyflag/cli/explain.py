@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,9 +80,11 @@ def _table(
     n_explained = 0
     with output_of(output, kind, columns) as write:
         for part in scored:
-            said = explainer(part.values)
+            said = replace(explainer(part.values), row_names=part.row_names)
             n_explained += len(part)
-            rows = [(part.record(i), _culprits(said, i, top)) for i in range(len(part))]
+            rows = [
+                (part.record(i), _culprits(said, i, top, scored.unseen)) for i in range(len(part))
+            ]
             if kind == Format.JSONL:
                 write([{**row, "culprits": culprits} for row, culprits in rows])
             else:
@@ -89,10 +92,13 @@ def _table(
     return n_explained
 
 
-def _culprits(said: Attribution, i: int, top: int) -> list[dict[str, Any]]:
+def _culprits(
+    said: Attribution, i: int, top: int, unseen: Mapping[tuple[Any, str], str]
+) -> list[dict[str, Any]]:
     from whyflag.display import held
 
     def culprit(rank: int, j: int) -> dict[str, Any]:
+        observed = held(said, said.data[i], j, digits=10)
         error = None if said.standard_errors is None else float(said.standard_errors[i, j])
         reference = said.reference
         return {
@@ -100,7 +106,7 @@ def _culprits(said: Attribution, i: int, top: int) -> list[dict[str, Any]]:
             "feature": said.feature_names[j],
             "attribution": float(said.values[i, j]),
             "error": error if error and np.isfinite(error) else None,
-            "observed": held(said, said.data[i], j, digits=10),
+            "observed": unseen.get((said.row_names[i], said.feature_names[j]), observed),
             "normal": None if reference is None else held(said, reference[i], j, digits=6),
         }
 
@@ -128,6 +134,7 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
         title=f"Why were these rows of {Path(scored.name).name} flagged?",
         n_rows=scored.n_chosen,
         n_flagged=scored.n_flagged,
+        unseen=scored.unseen,
     )
     say(f"Written: {output}")
     return len(said)

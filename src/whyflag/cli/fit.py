@@ -68,7 +68,7 @@ def fit(
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    table = pd.concat(list(read_chunks(rows)), ignore_index=True)
+    table = pd.concat(list(read_chunks(rows)))
     encoding = Encoding.of(
         table,
         columns=_listed(columns),

@@ -65,12 +65,14 @@ class ScoredFile:
     Attributes:
         n_rows: Rows read so far.
         n_flagged: Those among them that raise an alarm.
+        unseen: Categories that the model does not know, by name of the row and of the column.
     """
 
     def __init__(self, model: Model, rows: str, *, missing: str, only_flagged: bool) -> None:
         self.model = model
         self.name = name_of(rows)
         self.n_rows = self.n_flagged = 0
+        self.unseen: dict[tuple[Any, str], str] = {}
         self._rows, self._missing, self._only_flagged = rows, missing, only_flagged
 
     @property
@@ -105,9 +107,11 @@ class ScoredFile:
                     encoded.values,
                     scores,
                     scores > self.model.threshold,
-                    tuple((kept.index + 1).tolist()),
+                    tuple(kept.index.tolist()),
                     None if ids is None else tuple(kept[ids].tolist()),
                 )
+                for (row, column), text in encoded.unseen.items():
+                    self.unseen[row if ids is None else chunk[ids][row], column] = text
                 self.n_rows += len(part)
                 self.n_flagged += int(part.flagged.sum())
                 chosen = part[part.flagged] if self._only_flagged else part

@@ -24,7 +24,7 @@ def read_chunks(source: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pd
 
     What a file is shows its content, not its name: Parquet its first bytes, JSON Lines a brace;
     all else is CSV with any usual separator, encoding and decimal mark. The rows of all chunks
-    are numbered from 0.
+    are numbered from 1.
     """
     name = name_of(source)
     with _open(source) as file:
@@ -42,7 +42,7 @@ def read_chunks(source: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pd
         while (chunk := _next(chunks, name)) is not None:
             if not n_rows:
                 _refuse_repeated(list(chunk.columns), name)
-            chunk.index = pd.RangeIndex(n_rows, n_rows + len(chunk))
+            chunk.index = pd.RangeIndex(n_rows + 1, n_rows + len(chunk) + 1)
             n_rows += len(chunk)
             if len(chunk):
                 yield chunk
