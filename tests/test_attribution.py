@@ -172,3 +172,16 @@ def test_members_are_sliced_along():
     both = concatenate([ensemble[0], ensemble[1]])
     assert [len(member) for member in both.members] == [2, 2]
     np.testing.assert_array_equal(both.members[0].values, make().values)
+
+
+def test_rows_are_put_in_order_once_and_not_once_for_each(monkeypatch):
+    """Else a table of n rows takes n times as long as it should."""
+    sorted_ = []
+    order = Attribution.order.fget
+    monkeypatch.setattr(
+        Attribution, "order", property(lambda self: sorted_.append(1) or order(self))
+    )
+    attribution = make()
+    assert len(attribution) > 1
+    attribution.top(2)
+    assert len(sorted_) == 1

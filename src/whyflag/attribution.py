@@ -152,7 +152,7 @@ class Attribution:
 
         if k < 1:
             raise ValueError(f"`k` must be at least 1, got {k}.")
-        errors = self.standard_errors
+        errors, first = self.standard_errors, self.order[:, :k]
         records = [
             {
                 "row": self.row_names[i],
@@ -163,7 +163,7 @@ class Attribution:
                 "normal": None if self.reference is None else self._cell(self.reference, i, j),
             }
             for i in range(len(self))
-            for j in self.order[i, :k]
+            for j in first[i]
         ]
         columns = ["row", "feature", "attribution", "error", "observed", "normal"]
         if errors is None or not errors.any():

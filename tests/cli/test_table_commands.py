@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from whyflag.attribution import Attribution
 from whyflag.cli import app
 from whyflag.cli.fit import DetectorName, _detector
 from whyflag.cli.output import MOST_LINES
@@ -331,3 +332,13 @@ def test_the_demo_ends_with_a_table_and_a_page(tmp_path):
     page = tmp_path / "demo" / "report.html"
     assert said.stdout.rstrip().endswith("in a browser.")
     assert "B131" in page.read_text(encoding="utf-8")
+
+
+def test_rows_of_a_chunk_are_put_in_order_once(explained, monkeypatch):
+    sorted_ = []
+    order = Attribution.order.fget
+    monkeypatch.setattr(
+        Attribution, "order", property(lambda self: sorted_.append(1) or order(self))
+    )
+    assert len(pd.read_csv(explained())) == 9
+    assert len(sorted_) == 1

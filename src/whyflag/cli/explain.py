@@ -15,6 +15,7 @@ from whyflag.cli.options import DropMissing, ImputeMissing, ModelFolder, RowsFil
 from whyflag.cli.output import Format, chosen_format, output_of
 
 if TYPE_CHECKING:
+    from whyflag.arrays import IntVector
     from whyflag.attribution import Attribution
     from whyflag.cli.scoring import Scored, ScoredFile
     from whyflag.ensemble import Ensemble
@@ -82,8 +83,10 @@ def _table(
         for part in scored:
             said = replace(explainer(part.values), row_names=part.row_names)
             n_explained += len(part)
+            blamed = said.order[:, :top]
             rows = [
-                (part.record(i), _culprits(said, i, top, scored.unseen)) for i in range(len(part))
+                (part.record(i), _culprits(said, i, blamed[i], scored.unseen))
+                for i in range(len(part))
             ]
             if kind == Format.JSONL:
                 write([{**row, "culprits": culprits} for row, culprits in rows])
@@ -93,7 +96,7 @@ def _table(
 
 
 def _culprits(
-    said: Attribution, i: int, top: int, unseen: Mapping[tuple[Any, str], str]
+    said: Attribution, i: int, blamed: IntVector, unseen: Mapping[tuple[Any, str], str]
 ) -> list[dict[str, Any]]:
     from whyflag.display import held
 
@@ -110,7 +113,7 @@ def _culprits(
             "normal": None if reference is None else held(said, reference[i], j, digits=6),
         }
 
-    return [culprit(rank, int(j)) for rank, j in enumerate(said.order[i, :top], 1)]
+    return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
 
 
 def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -> int:

@@ -40,6 +40,7 @@ def content(
     groups = groups_of(shown)
     group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
     agreement = shown.agreement if shown.members else None
+    said = [(member.method, member.shares) for member in shown.members]
     rows = []
     for i in range(len(shown)):
         row: dict[str, Any] = {
@@ -60,10 +61,10 @@ def content(
             row["agreement"] = _number(agreement[i])
             row["members"] = [
                 {
-                    "method": member.method,
-                    "shares": {int(j): _number(member.shares[i, j]) for j in _largest(shown, i)},
+                    "method": method,
+                    "shares": {int(j): _number(shares[i, j]) for j in _largest(shown, i)},
                 }
-                for member in shown.members
+                for method, shares in said
             ]
         if shown.converged is not None:
             row["converged"] = bool(shown.converged[i])
