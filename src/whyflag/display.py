@@ -37,10 +37,17 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
     values = row[columns]
     if len(columns) == 1:
         return number(values[0], digits)
-    name = attribution.feature_names[feature]
-    own = [attribution.column_names[column] for column in columns]
-    if not all(column.startswith(f"{name}=") for column in own):
+    categories = categories_of(attribution, feature)
+    if not categories:
         return f"{len(columns)} values"
-    if not values.any():
-        return "none of the known"
-    return own[int(np.argmax(values))].removeprefix(f"{name}=")
+    return categories[int(np.argmax(values))] if values.any() else "none of the known"
+
+
+def categories_of(attribution: Attribution, feature: int) -> list[str]:
+    """The categories of a feature in one-hot columns, named as in "colour=red"; else none."""
+    columns = np.flatnonzero(attribution.membership[feature])
+    own = [attribution.column_names[column] for column in columns]
+    name = f"{attribution.feature_names[feature]}="
+    if not all(column.startswith(name) for column in own):
+        return []
+    return [column.removeprefix(name) for column in own]

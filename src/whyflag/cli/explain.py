@@ -11,7 +11,15 @@ import numpy as np
 import typer
 
 from whyflag.cli.console import errors_in_a_line, say
-from whyflag.cli.options import DropMissing, ImputeMissing, ModelFolder, RowsFile, missing
+from whyflag.cli.options import (
+    DropMissing,
+    ImputeMissing,
+    ModelFolder,
+    OnlyFlagged,
+    OutputFormat,
+    RowsFile,
+    missing,
+)
 from whyflag.cli.output import Format, chosen_format, output_of
 
 if TYPE_CHECKING:
@@ -31,13 +39,8 @@ def explain(
         typer.Option(help="Method; given several times, they are combined."),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Features of each row.")] = 3,
-    only_flagged: Annotated[
-        bool, typer.Option("--only-flagged", help="Only rows that raise an alarm.")
-    ] = False,
-    format_: Annotated[
-        Format | None,
-        typer.Option("--format", help="By the name of the output, or else a table."),
-    ] = None,
+    only_flagged: OnlyFlagged = False,
+    format_: OutputFormat = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write to; .html is a report.")
     ] = None,

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from whyflag.cli.output import Format
+
 RowsFile = Annotated[
     str, typer.Argument(help="CSV, Parquet or JSON Lines; - is standard input.", metavar="ROWS")
 ]
@@ -16,6 +18,12 @@ ModelFolder = Annotated[
 ]
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")
+]
+
+
+OnlyFlagged = Annotated[bool, typer.Option("--only-flagged", help="Only rows that raise an alarm.")]
+OutputFormat = Annotated[
+    Format | None, typer.Option("--format", help="By the name of the output, or else a table.")
 ]
 
 

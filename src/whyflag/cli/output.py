@@ -23,17 +23,8 @@ MOST_LINES = 200  # of a table in the terminal
 Records = Sequence[Mapping[str, Any]]
 
 
-class TableFormat(StrEnum):
-    """How scores can be written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    PARQUET = "parquet"
-    JSONL = "jsonl"
-
-
 class Format(StrEnum):
-    """How explanations can be written."""
+    """How results can be written."""
 
     TABLE = "table"
     CSV = "csv"

@@ -8,21 +8,24 @@ from typing import Annotated
 import typer
 
 from whyflag.cli.console import errors_in_a_line, say
-from whyflag.cli.options import DropMissing, ImputeMissing, ModelFolder, RowsFile, missing
-from whyflag.cli.output import Format, TableFormat, chosen_format, output_of
+from whyflag.cli.options import (
+    DropMissing,
+    ImputeMissing,
+    ModelFolder,
+    OnlyFlagged,
+    OutputFormat,
+    RowsFile,
+    missing,
+)
+from whyflag.cli.output import Format, chosen_format, output_of
 
 
 @errors_in_a_line
 def score(
     model: ModelFolder,
     rows: RowsFile,
-    only_flagged: Annotated[
-        bool, typer.Option("--only-flagged", help="Only rows that raise an alarm.")
-    ] = False,
-    format_: Annotated[
-        TableFormat | None,
-        typer.Option("--format", help="By the name of the output, or else a table."),
-    ] = None,
+    only_flagged: OnlyFlagged = False,
+    format_: OutputFormat = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
     drop_missing: DropMissing = False,
     impute: ImputeMissing = None,
@@ -32,7 +35,7 @@ def score(
     from whyflag.model import Model
 
     policy = missing(drop_missing, impute)
-    kind = chosen_format(Format(format_) if format_ else None, output)
+    kind = chosen_format(format_, output)
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)

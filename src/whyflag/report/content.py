@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.display import held
+from whyflag.display import categories_of, held
 from whyflag.distribution import Distribution
 from whyflag.explainer import Explainer
 from whyflag.report.groups import groups_of
@@ -141,16 +141,11 @@ def _distribution(attribution: Attribution, j: int, normal: Distribution | None)
     columns = np.flatnonzero(attribution.membership[j])
     if len(columns) == 1:
         return {"quantiles": [_number(value) for value in normal.quantiles[:, columns[0]]]}
-    name = f"{attribution.feature_names[j]}="
-    own = [attribution.column_names[column] for column in columns]
-    if not all(column.startswith(name) for column in own):
+    categories = categories_of(attribution, j)
+    if not categories:
         return {}
-    return {
-        "frequencies": [
-            [column.removeprefix(name), _number(normal.mean[at])]
-            for column, at in zip(own, columns, strict=True)
-        ]
-    }
+    often = [_number(normal.mean[column]) for column in columns]
+    return {"frequencies": list(map(list, zip(categories, often, strict=True)))}
 
 
 def _number(value: float) -> float:
