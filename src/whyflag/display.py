@@ -35,12 +35,9 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
     """What a feature has in a row: a number, a category, or how many values."""
     columns = np.flatnonzero(attribution.membership[feature])
     values = row[columns]
-    if len(columns) == 1:
-        return number(values[0], digits)
-    categories = categories_of(attribution, feature)
-    if not categories:
-        return f"{len(columns)} values"
-    return categories[int(np.argmax(values))] if values.any() else "none of the known"
+    if categories := categories_of(attribution, feature):
+        return categories[int(np.argmax(values))] if values.any() else "none of the known"
+    return number(values[0], digits) if len(columns) == 1 else f"{len(columns)} values"
 
 
 def categories_of(attribution: Attribution, feature: int) -> list[str]:

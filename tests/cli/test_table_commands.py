@@ -227,6 +227,19 @@ def test_columns_are_matched_by_name_and_others_left_aside(folder, tmp_path):
     assert pd.read_csv(tmp_path / "o.csv")["flagged"].tolist() == [False, True, False]
 
 
+def test_a_category_that_never_varied_is_shown_by_its_name(tmp_path):
+    normal = table(100).drop(columns="name").assign(colour="red")
+    normal.to_csv(tmp_path / "normal.csv", index=False)
+    odd = normal.iloc[:2].assign(colour=["red", "mauve"])
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    assert run("fit", tmp_path / "normal.csv", "-o", tmp_path / "m").exit_code == 0
+    run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.csv")
+    why = pd.read_csv(tmp_path / "o.csv")
+    colours = why[why["feature"] == "colour"]
+    assert colours["observed"].tolist() == ["red", "mauve"]
+    assert colours["normal"].iloc[1] == "red"
+
+
 @pytest.mark.parametrize("options", [(), ("--id", "name")])
 def test_a_category_that_is_new_is_shown_as_it_is(folder, tmp_path, options):
     normal = table(100) if options else table(100).drop(columns="name")

@@ -106,7 +106,7 @@ def _feature(
         "value": _number(attribution.values[i, j]),
         "observed": unseen.get(name, observed),
     }
-    single = attribution.membership[j].sum() == 1
+    single = attribution.membership[j].sum() == 1 and not categories_of(attribution, j)
     if single:
         said["at"] = _number(attribution.data[i, attribution.membership[j]][0])
     if attribution.standard_errors is not None and attribution.standard_errors[i, j] > 0:
@@ -139,13 +139,12 @@ def _distribution(attribution: Attribution, j: int, normal: Distribution | None)
     if normal is None:
         return {}
     columns = np.flatnonzero(attribution.membership[j])
-    if len(columns) == 1:
-        return {"quantiles": [_number(value) for value in normal.quantiles[:, columns[0]]]}
-    categories = categories_of(attribution, j)
-    if not categories:
+    if categories := categories_of(attribution, j):
+        often = [_number(normal.mean[column]) for column in columns]
+        return {"frequencies": list(map(list, zip(categories, often, strict=True)))}
+    if len(columns) > 1:
         return {}
-    often = [_number(normal.mean[column]) for column in columns]
-    return {"frequencies": list(map(list, zip(categories, often, strict=True)))}
+    return {"quantiles": [_number(value) for value in normal.quantiles[:, columns[0]]]}
 
 
 def _number(value: float) -> float:
