@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ Tensor = NDArray[np.float64]
 BoolVector = NDArray[np.bool_]
 BoolMatrix = NDArray[np.bool_]
 IntVector = NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def check_rows(
     """Return `X` as a finite float64 matrix that is not empty, or say why it is none."""
     width = "d" if n_features is None else str(n_features)
     try:
-        rows = np.asarray(X, dtype=np.float64)
+        # Row by row, so that rounding does not depend on how the caller keeps its rows.
+        rows = np.asarray(X, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"`{name}` must hold numbers in shape (n, {width}), got {type(X).__name__}: {error}"
@@ -101,6 +103,11 @@ def check_rows(
             f"({int((~finite).sum())} such values in all)."
         )
     return rows
+
+
+def pick(array: NDArray[Scalar], which: IntVector | slice) -> NDArray[Scalar]:
+    """Some rows of an array that is laid out column by column, laid out in the same way."""
+    return array[which] if isinstance(which, slice) else np.take(array.T, which, axis=-1).T
 
 
 def check_coalitions(coalitions: Any, n_players: int) -> BoolMatrix:

@@ -14,6 +14,7 @@ from whyflag.adapters import as_score
 from whyflag.arrays import Matrix, Table, read_table
 from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Columns, Domain
+from whyflag.memory import keep_freed_memory
 from whyflag.methods import Method, get_method
 from whyflag.score import CurvedScore, Score, evaluate, unit_from
 
@@ -66,6 +67,7 @@ class Explainer:
             )
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
+        keep_freed_memory()
         self.method = get_method(method)
         self.score = score_of(detector, background, domain)
         self.domain = self._infer(background) if domain is None else self._matched(domain)

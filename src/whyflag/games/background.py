@@ -101,16 +101,21 @@ class _BackgroundGame(Game):
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
         chosen = self._chosen(rows)
-        keep = self._domain.expand(z) | self._domain.fixed  # m x d
+        keep = (self._domain.expand(z) | self._domain.fixed).T  # d x m
+        # A value is 1·x + 0·r or 0·x + 1·r: a matrix product chooses faster than a branch.
+        choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
         k, d = self._references.shape[1:]
         values = np.empty((len(chosen), len(z)))
         for tile, some in tiles(len(chosen), len(z), k * d):
             these = chosen[tile]
-            x = self._X[these, None, None, :]  # r x 1 x 1 x d
-            mixed = np.where(keep[some, None, :], x, self._references[these, None])  # r x c x k x d
-            value = evaluate(self._score, mixed.reshape(-1, d)).reshape(mixed.shape[:3])
-            values[tile, some] = value @ self._weights  # r x c
-            self.n_evaluations[these] += mixed.shape[1] * k
+            r, c = len(these), some.stop - some.start
+            options = np.empty((d, k, r, 2))
+            options[..., 0] = self._X[these].T[:, None, :]
+            options[..., 1] = self._references[these].T
+            points = options.reshape(d, k * r, 2) @ choice[:, :, some]  # d x kr x c
+            value = evaluate(self._score, points.reshape(d, -1).T).reshape(k, -1)
+            values[tile, some] = (self._weights @ value).reshape(r, c)
+            self.n_evaluations[these] += c * k
         return values
 
 

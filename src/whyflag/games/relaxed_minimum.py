@@ -48,28 +48,33 @@ class _RelaxedGame(Game):
         self._score = score
         self._domain = domain
         self._X = X
-        self._minima = minimum.point.reshape(n, p + 1, d)
+        minima = minimum.point.reshape(n, p + 1, d)
+        self._minima = minima.transpose(2, 0, 1).copy()  # d x n x (p + 1)
         self.n_rows, self.n_players = n, p
         self.n_evaluations = start_count(n)
         self.n_evaluations += minimum.n_evaluations.reshape(n, p + 1).sum(axis=1)
-        self.reference = self._minima[:, 0]
+        self.reference = minima[:, 0].copy()
         self.converged = np.all(minimum.converged.reshape(n, p + 1), axis=1)
 
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
         chosen = self._chosen(rows)
-        keep = self._domain.expand(z) | self._domain.fixed  # m x d
+        d = self._domain.n_columns
+        keep = (self._domain.expand(z) | self._domain.fixed).T  # d x m
+        present, absent = keep.astype(np.float64)[:, None], (~keep).astype(np.float64)[:, None]
         # The empty set takes part in every average; a player that cannot move, in none.
         movable = (self._domain.membership & ~self._domain.fixed).any(axis=1)  # p
-        part = np.column_stack([np.ones(len(z)), z & movable])  # m x (p + 1)
-        part /= part.sum(axis=1, keepdims=True)
+        part = np.vstack([np.ones(len(z)), (z & movable).T])  # (p + 1) x m
+        part /= part.sum(axis=0)
         values = np.empty((len(chosen), len(z)))
-        for tile, some in tiles(len(chosen), len(z), self._domain.n_columns):
+        for tile, some in tiles(len(chosen), len(z), d):
             these = chosen[tile]
-            average = part[some] @ self._minima[these]  # r x c x d
-            points = np.where(keep[some], self._X[these, None, :], average)
-            shape = points.shape[:2]
-            flat = points.reshape(-1, self._domain.n_columns)
-            values[tile, some] = evaluate(self._score, flat).reshape(shape)
-            self.n_evaluations[these] += shape[1]
+            r, c = len(these), some.stop - some.start
+            minima = self._minima[:, these].reshape(d * r, -1)
+            points = (minima @ part[:, some]).reshape(d, r, c)
+            # Products are faster than a branch for each value, and as exact: 0·a + 1·x = x.
+            points *= absent[:, :, some]
+            points += self._X[these].T[:, :, None] * present[:, :, some]
+            values[tile, some] = evaluate(self._score, points.reshape(d, -1).T).reshape(r, c)
+            self.n_evaluations[these] += c
         return values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -122,7 +123,7 @@ class _Way:
 
     def integrate(self, row: IntVector, begin: Vector, end: Vector, n_steps: int) -> Matrix:
         """Integrals of the gradient over pieces of the ways, times the step: (m,) -> (m, d)."""
-        nodes, weights = np.polynomial.legendre.leggauss(n_steps)
+        nodes, weights = _gauss_legendre(n_steps)
         d = self.step.shape[1]
         integrals = np.empty((len(row), d))
         size = max(1, CHUNK // (n_steps * d))
@@ -130,19 +131,21 @@ class _Way:
             piece = slice(first, first + size)
             half = (end[piece] - begin[piece])[:, None] / 2  # m x 1
             t = begin[piece, None] + half * (1 + nodes)  # m x steps
-            start, step = self.start[row[piece], None, :], self.step[row[piece], None, :]
-            points = start + t[:, :, None] * step  # m x steps x d
-            flat = points.reshape(-1, d)
+            start, step = self.start[row[piece]], self.step[row[piece]]  # m x d
+            # Column by column, so that loops run along the steps, not along a few columns.
+            points = step.T[:, :, None] * t  # d x m x steps
+            points += start.T[:, :, None]
+            flat = points.reshape(d, -1).T
             value, gradient = self.score.value_and_grad(flat)
             check_finite(value, flat)
             self._check_gradient(gradient, flat)
-            mean = np.einsum("s,msd->md", weights, gradient.reshape(points.shape))
-            integrals[piece] = half * mean * step[:, 0]
+            mean = gradient.T.reshape(points.shape) @ weights  # d x m
+            integrals[piece] = half * mean.T * step
         return integrals
 
     def _check_gradient(self, gradient: Matrix, points: Matrix) -> None:
-        finite = np.isfinite(gradient).all(axis=1)
-        if not finite.all():
+        if not np.isfinite(gradient).all():
+            finite = np.isfinite(gradient).all(axis=1)
             point = points[int(np.argmin(finite))]
             raise ValueError(
                 "IG needs a gradient that is finite on the way from the mean to a row, got "
@@ -154,3 +157,9 @@ class _Way:
         if not len(row):
             return np.zeros(0)
         return evaluate(self.score, self.start[row] + t[:, None] * self.step[row])
+
+
+@lru_cache(maxsize=8)
+def _gauss_legendre(n: int) -> tuple[Vector, Vector]:
+    """Nodes in (−1, 1) and weights."""
+    return np.polynomial.legendre.leggauss(n)

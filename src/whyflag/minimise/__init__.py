@@ -11,7 +11,6 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
-from whyflag.minimise.metric import keeps_few
 from whyflag.minimise.other_ways import descend_other_ways
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape
@@ -78,8 +77,9 @@ def minimise(
         score, X, keep, domain, gamma=gamma, half_width=np.inf if radius is None else radius
     )
     b, d = X.shape
-    own_inverse = isinstance(score, CurvedScore) and not keeps_few(everything.free)
-    size = max(1, CHUNK // (d * (d if own_inverse else 2 * memory(d))))
+    n_free = everything.free.sum(axis=1)
+    block = int(np.minimum(n_free, d - n_free).max()) if isinstance(score, CurvedScore) else 0
+    size = max(1, CHUNK // (2 * memory(d) * d + 2 * block**2))
     parts = []
     for begin in range(0, b, size):
         problems = everything.select(slice(begin, begin + size))
@@ -111,7 +111,7 @@ def _solve(problems: Problems) -> Moves:
 
 def _finish(problems: Problems, moves: Moves) -> Minimum:
     """Turn moves into points; a row outside the bounds stays there if that is better."""
-    point = problems.points(moves.u, np.arange(len(problems)))
+    point = problems.points(moves.u)
     outside = (problems.entry != 0).any(axis=1)
     stay = np.full(len(problems), np.inf)
     if outside.any():

@@ -21,10 +21,9 @@ def within_ball(problems: Problems, radius: float, solve: Callable[[Problems], M
     1 / length is nearly linear in λ, so regula falsi takes a few rounds.
     """
     b = len(problems)
-    everyone = np.arange(b)
     best = Moves(
         u=problems.entry.copy(),
-        loss=problems.loss(problems.entry, everyone),
+        loss=problems.loss(problems.entry),
         converged=np.zeros(b, dtype=np.bool_),
         n_evaluations=np.ones(b, dtype=np.int64),
     )
@@ -32,7 +31,7 @@ def within_ball(problems: Problems, radius: float, solve: Callable[[Problems], M
     tight_slack, loose_slack = np.full(b, np.nan), np.full(b, np.nan)
     leash = np.zeros(b)
     start = problems.entry.copy()
-    which = everyone
+    which = np.arange(b)
     for _ in range(MOST_PULLS):
         some = problems.on_leash(leash, start).select(which)
         found = solve(some)
@@ -41,7 +40,7 @@ def within_ball(problems: Problems, radius: float, solve: Callable[[Problems], M
         length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
         # What is too long is cut off at the sphere: a good answer if it is hardly too long.
         inside = some.entry + away * np.minimum(1.0, radius / length)[:, None]
-        loss = problems.loss(inside, which)
+        loss = problems.select(which).loss(inside)
         lower = loss < best.loss[which]
         best.u[which[lower]], best.loss[which[lower]] = inside[lower], loss[lower]
         best.n_evaluations[which] += found.n_evaluations + 1

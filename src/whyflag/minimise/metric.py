@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, pick
 from whyflag.minimise.problem import Problems
 
-FEW = 4  # kept columns up to which the inverse is corrected for them instead of made anew
-
-
-def keeps_few(free: BoolMatrix) -> bool:
-    """Whether no problem keeps more than a few columns, as with ASH's p + 1 minimisations."""
-    return bool((~free).sum(axis=1).max(initial=0) <= FEW)
+FEW = 4  # columns up to which a product with a matrix is a sum over its rows
+WIDTH = 8  # blocks are filled up to a multiple of it, so that many are inverted as one
 
 
 @final
 class Metric:
     """(C_FF)⁻¹ for each problem, C the curvature that rules at its point, F its free columns.
 
-    A problem is told of a new curvature when it enters another component's region. Where few
-    columns are kept, (C_FF)⁻¹ is C⁻¹, which problems share, less a correction of low rank
-    (conditioning on the kept columns); else each problem has an inverse of its own.
+    With A = C⁻¹ and S the columns that are held, (C_FF)⁻¹ q is A(q − w), where w lives on S and
+    makes the product vanish there: A_SS w_S = (A q)_S. So the inverse of the smaller one of two
+    blocks, C_FF and A_SS, will do. C and A are shared by all problems. A problem is told of a new
+    curvature when it enters another component's region.
     """
 
     def __init__(
@@ -37,35 +35,31 @@ class Metric:
             2 * (problems.gamma / values.shape[1] + problems.leash), return_inverse=True
         )  # r, b
         values = values + ridges[:, None, None]  # r x K x d
-        self._few = keeps_few(problems.free)
-        stretch = 1 / values if self._few else values
-        # C⁻¹, or C: r x K x d x d
-        self._shared = (vectors * stretch[:, :, None, :]) @ np.swapaxes(vectors, 1, 2)
+        turned = np.swapaxes(vectors, 1, 2)
+        self._curvature = (vectors * values[:, :, None, :]) @ turned  # r x K x d x d: C
+        self._inverse = (vectors / values[:, :, None, :]) @ turned  # r x K x d x d: A
         self._free: BoolMatrix = problems.free
         self.regime: IntVector = regime.copy()  # b
-        if self._few:
-            self._kept = self._condition(~self._free)
-        else:
-            self._inverse = self._invert(np.arange(len(problems)))  # b x d x d
+        self._blocks = self._invert(~self._free)
 
-    def keep(self, chosen: BoolVector) -> None:
-        """Let the other problems go."""
+    def select(self, which: IntVector) -> Metric:
+        """That of some of the problems."""
+        other = copy(self)
         for name in ("_free", "_ridge", "regime"):
-            setattr(self, name, getattr(self, name)[chosen])
-        if self._few:
-            self._kept = self._kept.select(chosen)
-        else:
-            self._inverse = self._inverse[chosen]
+            setattr(other, name, pick(getattr(self, name), which))
+        place = np.full(len(self.regime), -1)
+        place[which] = np.arange(len(which))
+        other._blocks = [block.select(place) for block in self._blocks]
+        return other
 
     def update(self, regime: IntVector) -> BoolVector:
         """Take up the curvatures that rule now; tell which problems got another one."""
         changed = regime != self.regime
         if changed.any():
             self.regime = regime.copy()
-            if self._few:
-                self._kept = self._condition(~self._free)
-            else:
-                self._inverse[changed] = self._invert(np.flatnonzero(changed))
+            for block in self._blocks:
+                some = np.flatnonzero(changed[block.which])
+                block.inverse[some] = self._inverses(block, some)
         return changed
 
     def apply(self, vector: Matrix, loose: BoolMatrix | None = None) -> Matrix:
@@ -73,64 +67,96 @@ class Metric:
 
         With `loose`, of those free columns that no bound holds; the vector is zero elsewhere.
         """
-        held = np.zeros_like(self._free) if loose is None else self._free & ~loose
-        blocked = bool(held.any())
-        if not self._few:
-            product = np.einsum("bij,bj->bi", self._inverse, vector)
-            if not blocked:
-                return product
-        else:
-            product = np.empty_like(vector)
-            for ridge, regime in set(zip(self._ridge.tolist(), self.regime.tolist(), strict=True)):
-                same = (self._ridge == ridge) & (self.regime == regime)
-                product[same] = vector[same] @ self._shared[ridge, regime]
-            if not blocked:
-                return self._kept.correct(product)
-            held = held | ~self._free
-        return self._condition(held).correct(product)
+        free, blocks = self._free, self._blocks
+        if loose is not None and (free & ~loose).any():
+            free = free & loose
+            blocks = self._invert(~free)
+        product = self._times_inverse(vector, np.arange(len(vector)))
+        for block in blocks:
+            which = block.which
+            if block.of_free:
+                product.T[:, which] = block.scatter(block.solve(vector), vector.shape[1]).T
+            elif block.columns.shape[1] <= FEW:
+                weight = block.solve(product)
+                for column, each in zip(block.columns.T, weight.T, strict=True):
+                    row = self._inverse[self._ridge[which], self.regime[which], column]
+                    product.T[:, which] -= each * row.T
+            else:
+                there = block.scatter(block.solve(product), vector.shape[1])
+                product.T[:, which] -= self._times_inverse(there, which).T
+        return product * free
 
-    def _condition(self, held: BoolMatrix) -> _Conditioning:
-        """Prepare to condition the inverse on the held columns of each problem."""
-        # The held columns of each problem come first; fewer than most are filled up.
-        most = int(held.sum(axis=1).max(initial=0))
-        columns = np.argsort(~held, axis=1, kind="stable")[:, :most]  # b x s
-        real = np.take_along_axis(held, columns, axis=1)  # b x s
-        if self._few:
-            rows = self._shared[self._ridge[:, None], self.regime[:, None], columns]
-        else:
-            rows = self._inverse[np.arange(len(held))[:, None], columns]
-        rows = np.where(real[:, :, None], rows, 0.0)  # b x s x d
-        block = np.take_along_axis(rows, columns[:, None, :], axis=2)  # b x s x s
+    def _times_inverse(self, vector: Matrix, which: IntVector) -> Matrix:
+        """A times a vector for each of some problems."""
+        ruler = self._ridge[which] * self._inverse.shape[1] + self.regime[which]
+        product = np.empty(vector.T.shape)  # d x b
+        for ruling in np.unique(ruler).tolist():
+            same = np.flatnonzero(ruler == ruling)
+            inverse = self._inverse[divmod(ruling, self._inverse.shape[1])]
+            product[:, same] = inverse @ pick(vector, same).T
+        return product.T
+
+    def _invert(self, held: BoolMatrix) -> list[_Block]:
+        """Invert the smaller of the two blocks of each problem that holds any column."""
+        d = held.shape[1]
+        n_held = held.sum(axis=1)
+        of_free = 2 * n_held > d
+        size = np.where(of_free, d - n_held, n_held)
+        width = np.where(size <= FEW, size, -(-size // WIDTH) * WIDTH)
+        blocks = []
+        for free, wide in sorted(set(zip(of_free.tolist(), width.tolist(), strict=True))):
+            which = np.flatnonzero((of_free == free) & (width == wide))
+            if wide == 0 and not free:
+                continue
+            inside = pick(held, which) ^ free
+            # The columns of the block come first; those that fill it up are not real.
+            columns = np.argsort(~inside, axis=1, kind="stable")[:, :wide]
+            real = np.take_along_axis(inside, columns, axis=1)
+            block = _Block(which, columns, real, free, np.empty((len(which), wide, wide)))
+            block.inverse[:] = self._inverses(block, np.arange(len(which)))
+            blocks.append(block)
+        return blocks
+
+    def _inverses(self, block: _Block, some: IntVector) -> Tensor:
+        """Inverses of the blocks of some of a block's problems, an identity where not real."""
+        whole = self._curvature if block.of_free else self._inverse
+        which, columns, real = block.which[some], block.columns[some], block.real[some]
+        part = whole[
+            self._ridge[which][:, None, None],
+            self.regime[which][:, None, None],
+            columns[:, :, None],
+            columns[:, None, :],
+        ]
         both = real[:, :, None] & real[:, None, :]
-        solve = np.linalg.inv(np.where(both, block, np.eye(most)))
-        return _Conditioning(held, columns, rows, solve)
-
-    def _invert(self, which: IntVector) -> Tensor:
-        """(C_FF)⁻¹, with zeros elsewhere: kept columns become an identity block meanwhile."""
-        free = self._free[which]
-        both = free[:, :, None] & free[:, None, :]
-        own = self._shared[self._ridge[which], self.regime[which]]
-        return np.where(both, np.linalg.inv(np.where(both, own, np.eye(free.shape[1]))), 0.0)
+        return np.linalg.inv(np.where(both, part, np.eye(columns.shape[1])))
 
 
 @final
 @dataclass(frozen=True)
-class _Conditioning:
-    """Conditioning on held columns S: (C_FF)⁻¹ q = A q − A_FS (A_SS)⁻¹ (A q)_S, with A = C⁻¹."""
+class _Block:
+    """Inverses of blocks of one width, those of free or those of held columns."""
 
-    held: BoolMatrix  # b x d: S
-    columns: IntVector  # b x s: the members of S, filled up with others
-    rows: Tensor  # b x s x d: A_S, zero for what was filled up
-    solve: Tensor  # b x s x s: (A_SS)⁻¹
+    which: IntVector  # g: the problems
+    columns: IntVector  # g x w
+    real: BoolMatrix  # g x w: not just filled up
+    of_free: bool
+    inverse: Tensor  # g x w x w
 
-    def correct(self, product: Matrix) -> Matrix:
-        """Turn A q into (C_FF)⁻¹ q."""
-        there = np.take_along_axis(product, self.columns, axis=1)  # b x s
-        weight = np.einsum("bst,bt->bs", self.solve, there)
-        return np.where(self.held, 0.0, product - np.einsum("bs,bsd->bd", weight, self.rows))
+    def solve(self, vector: Matrix) -> Matrix:
+        """The inverse times the vector's values on the block: (b, d) -> (g, w)."""
+        there = np.take_along_axis(pick(vector, self.which), self.columns, axis=1)
+        return (self.inverse @ (there * self.real)[:, :, None])[:, :, 0]
 
-    def select(self, chosen: BoolVector) -> _Conditioning:
-        """Some of the problems."""
-        return _Conditioning(
-            self.held[chosen], self.columns[chosen], self.rows[chosen], self.solve[chosen]
+    def scatter(self, values: Matrix, d: int) -> Matrix:
+        """Put values of the block into their columns, zeros elsewhere: (g, w) -> (g, d)."""
+        there = np.zeros((len(values), d))
+        np.put_along_axis(there, self.columns, values, axis=1)
+        return there
+
+    def select(self, place: IntVector) -> _Block:
+        """That of some of the problems, given their new places, −1 for the others."""
+        moved = place[self.which]
+        left = np.flatnonzero(moved >= 0)
+        return _Block(
+            moved[left], self.columns[left], self.real[left], self.of_free, self.inverse[left]
         )

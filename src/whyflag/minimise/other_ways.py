@@ -17,16 +17,15 @@ def descend_other_ways(problems: Problems, first: Moves, max_evaluations: int) -
     minimum stays a local one. A place where the same parabola rules as at the end leads to the
     same bottom, and is left alone.
     """
-    everyone = np.arange(len(problems))
     away = first.u - problems.entry
-    _, slope, _ = problems.loss_and_grad(problems.entry, everyone)
-    _, _, end_regime = problems.loss_and_grad(first.u, everyone)
+    _, slope, _ = problems.loss_and_grad(problems.entry)
+    _, _, end_regime = problems.loss_and_grad(first.u)
     equally = np.linalg.norm(away, axis=1) / np.sqrt(np.maximum(problems.free.sum(axis=1), 1))
     places = [problems.entry + 0.5 * away, problems.entry - equally[:, None] * np.sign(slope)]
     best = Moves(first.u.copy(), first.loss.copy(), first.converged.copy(), first.n_evaluations + 2)
     for place in places:
-        start = problems.project(place, everyone)
-        _, _, regime = problems.loss_and_grad(start, everyone)
+        start = problems.project(place)
+        _, _, regime = problems.loss_and_grad(start)
         best.n_evaluations[:] += 1
         which = np.flatnonzero(regime != end_regime)
         if len(which) == 0:

@@ -32,11 +32,10 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
         which = which[~ended.converged[which]]
         if len(which) == 0:
             break
-        values, value_losses, n_tried = _try_columns(
-            problems, which, u[which], step[which], target[which]
-        )
+        some = problems.select(which)
+        values, value_losses, n_tried = _try_columns(some, u[which], step[which], target[which])
         best_u, best_loss, n_more = _try_together(
-            problems, which, u[which], values, value_losses, last_move[which]
+            some, u[which], values, value_losses, last_move[which]
         )
         ended.n_evaluations[which] += n_tried + n_more
         better = best_loss < loss[which] - GAIN * np.maximum(np.abs(loss[which]), 1.0)
@@ -49,17 +48,17 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
 
 
 def _try_columns(
-    problems: Problems, which: IntVector, u: Matrix, step: Vector, target: Matrix
+    problems: Problems, u: Matrix, step: Vector, target: Matrix
 ) -> tuple[Matrix, Matrix, IntVector]:
     """Best value of each column by itself, its loss, and how many were tried: b x d, b x d, b."""
-    lower, upper = problems.lower[which], problems.upper[which]
+    lower, upper = problems.lower, problems.upper
     by = step[:, None]
     candidates = np.stack([u + by, u - by, target, (u + target) / 2, np.zeros_like(u)])
     candidates = np.clip(candidates, lower, upper)  # 5 x b x d
     flip = np.where(np.abs(u - lower) < np.abs(u - upper), upper, lower)
     candidates[0] = np.where(problems.domain.binary, flip, candidates[0])
     candidates[1:, :, problems.domain.binary] = np.nan
-    worth = problems.free[which] & np.isfinite(candidates) & (candidates != u)
+    worth = problems.free & np.isfinite(candidates) & (candidates != u)
     kind, row, column = np.nonzero(worth)
     losses = np.full(candidates.shape, np.inf)
     size = max(1, CHUNK // u.shape[1])
@@ -67,25 +66,20 @@ def _try_columns(
         k, i, j = (index[begin : begin + size] for index in (kind, row, column))
         points = u[i]
         points[np.arange(len(i)), j] = candidates[k, i, j]
-        points = problems.project(points, which[i])
-        losses[k, i, j] = problems.loss(points, which[i])
+        tried = problems.select(i)
+        losses[k, i, j] = tried.loss(tried.project(points))
     best = losses.argmin(axis=0)[None]  # 1 x b x d
     values = np.take_along_axis(candidates, best, axis=0)[0]
     return values, np.take_along_axis(losses, best, axis=0)[0], worth.sum(axis=(0, 2))
 
 
 def _try_together(
-    problems: Problems,
-    which: IntVector,
-    u: Matrix,
-    values: Matrix,
-    value_losses: Matrix,
-    last_move: Matrix,
+    problems: Problems, u: Matrix, values: Matrix, value_losses: Matrix, last_move: Matrix
 ) -> tuple[Matrix, Vector, int]:
     """Lowest of: the best column, the best 2, 4, 8 … columns together, the last move again."""
     order = value_losses.argsort(axis=1, kind="stable")
     rank = order.argsort(axis=1, kind="stable")  # b x d: 0 is the best column
-    now = problems.loss(u, which)
+    now = problems.loss(u)
     gainful = value_losses < now[:, None]
     trials = [np.where((rank < 1) & gainful, values, u)]
     together = 2
@@ -95,8 +89,8 @@ def _try_together(
     trials += [trials[0] + last_move, u + 2 * last_move]
     best_u, best_loss = u, np.full(len(u), np.inf)
     for trial in trials:
-        trial = problems.project(np.where(problems.free[which], trial, 0.0), which)
-        trial_loss = problems.loss(trial, which)
+        trial = problems.project(np.where(problems.free, trial, 0.0))
+        trial_loss = problems.loss(trial)
         lower = trial_loss < best_loss
         best_u = np.where(lower[:, None], trial, best_u)
         best_loss = np.where(lower, trial_loss, best_loss)

@@ -8,7 +8,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector, pick
 from whyflag.domain import Domain
 from whyflag.score import CurvedScore, DifferentiableScore, Score
 
@@ -22,6 +22,9 @@ class Problems:
     Solvers see the moves u = (y − x) / scale, so that every coordinate counts alike, and
     dist(y_i, x_i) = u_i²; and scores in their unit, so that a score that is a thousandth of another
     has its minima in the same places. A row outside the bounds is brought inside first.
+
+    Arrays are laid out column by column: problems are many, and columns may be few, so that loops
+    along the problems are the longer ones.
 
     Attributes:
         free: Coordinates that may move, (b, d).
@@ -48,9 +51,9 @@ class Problems:
     ) -> None:
         self.score = score
         self.unit = 1.0 if score.unit is None else score.unit
-        self.X = X
+        self.X = X = np.asfortranarray(X)
         self.domain = domain
-        self.free: BoolMatrix = ~(keep | domain.fixed)
+        self.free: BoolMatrix = ~(np.asfortranarray(keep) | domain.fixed)
         lower = np.where(self.free, (domain.lower - X) / domain.scale, 0.0)
         upper = np.where(self.free, (domain.upper - X) / domain.scale, 0.0)
         self.entry: Matrix = np.clip(0.0, lower, upper)
@@ -83,74 +86,82 @@ class Problems:
         """Some of the problems."""
         other = copy(self)
         for name in ("X", "free", "lower", "upper", "entry", "start", "penalty", "leash"):
-            setattr(other, name, getattr(self, name)[which])
+            setattr(other, name, pick(getattr(self, name), which))
         return other
 
-    def points(self, u: Matrix, which: IntVector) -> Matrix:
-        """The rows y that moves `u` of the problems `which` lead to; y_S is x_S to the bit."""
-        X = self.X[which]
-        Y = X + self.domain.scale * u
+    def points(self, u: Matrix) -> Matrix:
+        """The rows y that moves lead to; y_S is x_S to the bit."""
+        Y = self.X + self.domain.scale * u
         if self._bounded:
             # Rounding must not carry a feasible move over the bound.
             Y = np.clip(Y, self.domain.lower, self.domain.upper)
-        return np.where(self.free[which] & (u != 0), Y, X)
+        return np.where(self.free & (u != 0), Y, self.X)
 
-    def loss(self, u: Matrix, which: IntVector) -> Vector:
-        """Loss of the moves `u` of the problems `which`; infinite where the score has no answer."""
-        loss = self.score(self.points(u, which)) / self.unit + self._distance(u, which)
+    def loss(self, u: Matrix) -> Vector:
+        """Loss of moves; infinite where the score has no answer."""
+        loss = self.score(self.points(u)) / self.unit + self._distance(u)
         return np.where(np.isfinite(loss), loss, np.inf)
 
-    def loss_and_grad(self, u: Matrix, which: IntVector) -> tuple[Vector, Matrix, IntVector]:
+    def loss_and_grad(self, u: Matrix) -> tuple[Vector, Matrix, IntVector]:
         """Loss, its gradient by the moves, and which of the `curvatures` rules.
 
         Infinite and zero where the score has no answer.
         """
-        points = self.points(u, which)
+        points = self.points(u)
         regime = np.zeros(len(u), dtype=np.int64)
         if isinstance(self.score, CurvedScore):
             value, gradient, regime = self.score.value_grad_curvature(points)
         else:
             assert isinstance(self.score, DifferentiableScore)
             value, gradient = self.score.value_and_grad(points)
-        loss = value / self.unit + self._distance(u, which)
-        pull = self.penalty[which, None] * u + self.leash[which, None] * (u - self.entry[which])
+        loss = value / self.unit + self._distance(u)
         with np.errstate(over="ignore", invalid="ignore"):
-            gradient = gradient * (self.domain.scale / self.unit) + 2 * pull
+            gradient = np.asfortranarray(gradient) * (self.domain.scale / self.unit)
+            gradient += (2 * self.penalty)[:, None] * u
+            if self.leash.any():
+                gradient += (2 * self.leash)[:, None] * (u - self.entry)
         known = np.isfinite(loss) & np.isfinite(gradient).all(axis=1)
-        gradient = np.where(self.free[which] & known[:, None], gradient, 0.0)
+        gradient = np.where(self.free & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
 
-    def project(self, u: Matrix, which: IntVector) -> Matrix:
+    def project(self, u: Matrix) -> Matrix:
         """The nearest feasible move."""
-        return np.clip(u, self.lower[which], self.upper[which]) if self._bounded else u
+        return np.clip(u, self.lower, self.upper) if self._bounded else u
 
-    def loose(self, u: Matrix, gradient: Matrix, which: IntVector) -> BoolMatrix | None:
+    def loose(self, u: Matrix, gradient: Matrix) -> BoolMatrix | None:
         """Coordinates that descent does not push against a bound; None: all."""
         if not self._bounded:
             return None
-        low = (u <= self.lower[which]) & (gradient > 0)
-        high = (u >= self.upper[which]) & (gradient < 0)
+        low = (u <= self.lower) & (gradient > 0)
+        high = (u >= self.upper) & (gradient < 0)
         return ~(low | high)
 
-    def outward(self, u: Matrix, direction: Matrix, which: IntVector) -> BoolMatrix:
+    def outward(self, u: Matrix, direction: Matrix) -> BoolMatrix:
         """Coordinates that stand at a bound and would be moved over it."""
-        low = (u <= self.lower[which]) & (direction < 0)
-        return low | ((u >= self.upper[which]) & (direction > 0))
+        low = (u <= self.lower) & (direction < 0)
+        return low | ((u >= self.upper) & (direction > 0))
 
-    def reach(self, u: Matrix, direction: Matrix, which: IntVector) -> Vector:
+    def reach(self, u: Matrix, direction: Matrix) -> Vector:
         """The longest step that meets no bound."""
         if not self._bounded:
             return np.full(len(u), np.inf)
-        room = np.where(direction > 0, self.upper[which] - u, u - self.lower[which])
-        moving = direction != 0
-        steps = np.where(moving, room / np.where(moving, np.abs(direction), 1.0), np.inf)
+        room = np.where(direction > 0, self.upper, self.lower) - u
+        # What does not move has no end; nor has what moves towards no bound.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(direction == 0, np.inf, room / direction)
         return steps.min(axis=1)
 
-    def _distance(self, u: Matrix, which: IntVector) -> Vector:
-        away = u - self.entry[which]
-        return self.penalty[which] * (u * u).sum(axis=1) + self.leash[which] * (away * away).sum(
-            axis=1
-        )
+    def _distance(self, u: Matrix) -> Vector:
+        distance = self.penalty * dot(u, u)
+        if self.leash.any():
+            away = u - self.entry
+            distance += self.leash * dot(away, away)
+        return distance
+
+
+def dot(one: Matrix, other: Matrix) -> Vector:
+    """The scalar product of each problem's two vectors: (b, d), (b, d) -> (b,)."""
+    return np.einsum("bd,bd->b", one, other)
 
 
 def _spectra(score: Score, scale: Vector, unit: float) -> tuple[Matrix, Tensor] | None:

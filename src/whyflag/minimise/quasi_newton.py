@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector, pick
 from whyflag.minimise.metric import Metric
-from whyflag.minimise.problem import Moves, Problems
+from whyflag.minimise.problem import Moves, Problems, dot
 
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
 FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem has arrived
@@ -21,7 +22,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 def memory(d: int) -> int:
-    """Pairs that are kept of each problem's past: where columns are many, they cost most time."""
+    """Moves that are remembered: where columns are many, they cost most time."""
     return min(10, max(4, 1000 // d))
 
 
@@ -44,8 +45,8 @@ def descend(problems: Problems, max_evaluations: int) -> Moves:
             ended.n_evaluations[which] = n_evaluations
             if done.all():
                 break
-            state.keep(~done)
-        _advance(problems, state)
+            state.keep(np.flatnonzero(~done))
+        _advance(state)
         if n_evaluations % STRETCH == 0:
             gain = state.earlier - state.loss
             state.arrived |= gain <= WORTH_HAVING * np.maximum(np.abs(state.loss), 1.0)
@@ -53,11 +54,27 @@ def descend(problems: Problems, max_evaluations: int) -> Moves:
     return ended
 
 
+@final
+@dataclass
+class _Turn:
+    """How the slopes turned with a move of every problem."""
+
+    move: Matrix  # b x d
+    turned: Matrix  # b x d
+    square: Vector  # b: of `turned`
+    shown: BoolVector  # b: whose slope turned as over a valley; of the others this tells nothing
+
+    def select(self, which: IntVector) -> _Turn:
+        """Those of some problems."""
+        return _Turn(*(pick(getattr(self, field.name), which) for field in fields(self)))
+
+
 @dataclass
 class _State:
     """The problems still under way."""
 
-    which: IntVector  # b
+    problems: Problems
+    which: IntVector  # b: their places in the whole batch
     u: Matrix  # b x d
     loss: Vector  # b
     gradient: Matrix  # b x d
@@ -67,23 +84,20 @@ class _State:
     earlier: Vector  # b: the loss a stretch of trials ago
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
-    past_moves: Tensor  # b x m x d, a ring
-    past_turns: Tensor  # b x m x d: how the slope turned with each move
-    newest: IntVector  # b: where in the ring the newest move is
-    n_past: IntVector  # b: how many moves are remembered
+    past: list[_Turn]  # the newest comes first
     metric: Metric | None
 
     @classmethod
     def at_start(cls, problems: Problems) -> _State:
-        b, d = problems.start.shape
-        which = np.arange(b)
-        u = problems.start.copy()
-        loss, gradient, regime = problems.loss_and_grad(u, which)
-        loose = problems.loose(u, gradient, which)
+        b = len(problems)
+        u = problems.start.copy(order="F")
+        loss, gradient, regime = problems.loss_and_grad(u)
+        loose = problems.loose(u, gradient)
         slope = _along(loose, gradient)
         spectra = problems.spectra
         state = cls(
-            which=which,
+            problems=problems,
+            which=np.arange(b),
             u=u,
             loss=loss,
             gradient=gradient,
@@ -93,31 +107,36 @@ class _State:
             earlier=loss.copy(),
             idle=np.zeros(b, dtype=np.int64),
             arrived=np.isfinite(loss) & _is_flat(slope),
-            past_moves=np.zeros((b, memory(d), d)),
-            past_turns=np.zeros((b, memory(d), d)),
-            newest=np.zeros(b, dtype=np.int64),
-            n_past=np.zeros(b, dtype=np.int64),
+            past=[],
             metric=None if spectra is None else Metric(spectra, problems, regime),
         )
-        _turn(problems, state, loose, np.ones(b, dtype=np.bool_))
+        _turn(state, loose, np.ones(b, dtype=np.bool_))
         return state
 
-    def keep(self, chosen: BoolVector) -> None:
+    def keep(self, left: IntVector) -> None:
         """Let the other problems go."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):
-                setattr(self, field.name, value[chosen])
+                setattr(self, field.name, pick(value, left))
+        self.problems = self.problems.select(left)
+        self.past = [turn.select(left) for turn in self.past]
         if self.metric is not None:
-            self.metric.keep(chosen)
+            self.metric = self.metric.select(left)
+
+    def forget(self, who: BoolVector) -> None:
+        """Forget the past of some problems."""
+        for turn in self.past:
+            turn.shown &= ~who
 
 
-def _advance(problems: Problems, state: _State) -> None:
+def _advance(state: _State) -> None:
     """Try one step in every problem; take it where the loss falls enough."""
-    trial = problems.project(state.u + state.step[:, None] * state.direction, state.which)
-    loss, gradient, regime = problems.loss_and_grad(trial, state.which)
+    problems = state.problems
+    trial = problems.project(state.u + state.step[:, None] * state.direction)
+    loss, gradient, regime = problems.loss_and_grad(trial)
     moved = trial - state.u
-    promise = _dot(state.gradient, moved)
+    promise = dot(state.gradient, moved)
     taken = (promise < 0) & (loss <= state.loss + SUFFICIENT_DECREASE * promise)
     resolution = ROUNDING * np.maximum(np.abs(state.loss), 1.0)
     state.idle = np.where(taken & (state.loss - loss > resolution), 0, state.idle + 1)
@@ -128,108 +147,100 @@ def _advance(problems: Problems, state: _State) -> None:
     state.u = np.where(taken[:, None], trial, state.u)
     state.loss = np.where(taken, loss, state.loss)
     state.gradient = np.where(taken[:, None], gradient, state.gradient)
-    loose = problems.loose(state.u, state.gradient, state.which)
+    loose = problems.loose(state.u, state.gradient)
     slope = _along(loose, state.gradient)
-    _remember(state, taken, moved, slope - state.slope)
+    has_past = _remember(state, taken, moved, slope - state.slope)
     state.slope = slope
 
     # A past that promises what does not come true is forgotten, as is that of another region.
-    has_past = state.n_past > 0
     misled = ~taken & has_past & (state.idle % FORGET == 0)
-    state.n_past[misled] = 0
+    state.forget(misled)
     if state.metric is not None:
-        entered = state.metric.update(np.where(taken, regime, state.metric.regime))
-        state.n_past[entered] = 0
+        state.forget(state.metric.update(np.where(taken, regime, state.metric.regime)))
     # A step that the bounds bent out of shape is tried again up to the first bound it meets.
-    reach = problems.reach(state.u, state.direction, state.which)
+    reach = problems.reach(state.u, state.direction)
     bent = ~taken & (reach > 0) & (state.step > reach)
     state.step = np.where(bent, reach, shorter * state.step)
-    _turn(problems, state, loose, taken | misled)
+    _turn(state, loose, taken | misled)
     # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
     patience = np.where(has_past, 2 * FORGET, PATIENCE)
     state.arrived = _is_flat(slope) | ((state.idle >= patience) & (np.abs(promise) <= resolution))
 
 
-def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> None:
-    """Keep the moves that showed positive curvature."""
-    shown = np.flatnonzero(taken & _is_curved(moved, turned))
-    most = state.past_moves.shape[1]
-    state.newest[shown] = (state.newest[shown] + 1) % most
-    state.n_past[shown] = np.minimum(state.n_past[shown] + 1, most)
-    state.past_moves[shown, state.newest[shown]] = moved[shown]
-    state.past_turns[shown, state.newest[shown]] = turned[shown]
+def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> BoolVector:
+    """Remember the moves that showed positive curvature; tell who remembers any."""
+    square = dot(turned, turned)
+    shown = taken & _is_curved(dot(moved, turned), square)
+    state.past.insert(0, _Turn(moved, turned, square, shown))
+    del state.past[memory(moved.shape[1]) :]
+    return np.any([turn.shown for turn in state.past], axis=0)
 
 
-def _turn(problems: Problems, state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
+def _turn(state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
     """Give the problems that turn a new direction, and the step to try along it."""
-    # A metric serves the whole batch at once; without one, only those that turn cost anything.
-    which = np.flatnonzero(turning | (state.metric is not None))
     if not turning.any():
         return
-    free = None if loose is None else loose[which]
-    direction, informed = _descent(state, which, free)
-    if free is not None:
+    direction, informed = _descent(state.slope, state.past, state.metric, loose)
+    if loose is not None:
         # What stands at a bound and would be moved over it is held as well.
-        over = free & problems.outward(state.u[which], direction, state.which[which])
-        held = over.any(axis=1) | (state.metric is not None)
-        if over.any():
-            direction[held], informed[held] = _descent(state, which[held], (free & ~over)[held])
+        over = loose & state.problems.outward(state.u, direction)
+        held = np.flatnonzero(over.any(axis=1) & turning)
+        if len(held):
+            direction[held], informed[held] = _descent(
+                pick(state.slope, held),
+                [turn.select(held) for turn in state.past],
+                None if state.metric is None else state.metric.select(held),
+                pick(loose & ~over, held),
+            )
     # Rounding can spoil a nearly singular metric: then straight down.
-    slope = state.slope[which]
-    uphill = _dot(direction, slope) >= 0
-    direction = np.where(uphill[:, None], -slope, direction)
+    uphill = dot(direction, state.slope) >= 0
+    direction = np.where(uphill[:, None], -state.slope, direction)
     # With nothing known of the curvature, a step of one scale.
     unit = 1 / np.maximum(np.linalg.norm(direction, axis=1), TINY)
-    step = np.where(informed & ~uphill, 1.0, unit)
-    turned = turning[which]
-    state.direction[which[turned]] = direction[turned]
-    state.step[which[turned]] = step[turned]
+    state.direction = np.where(turning[:, None], direction, state.direction)
+    state.step = np.where(turning, np.where(informed & ~uphill, 1.0, unit), state.step)
 
 
 def _descent(
-    state: _State, which: IntVector, loose: BoolMatrix | None
+    slope: Matrix, past: list[_Turn], metric: Metric | None, loose: BoolMatrix | None
 ) -> tuple[Matrix, BoolVector]:
     """−H·slope by the two loops of L-BFGS, within the directions that are left.
 
     Also tells for which problems anything is known of the curvature.
     """
-    q = _along(loose, state.slope[which]).copy()
-    n_past = state.n_past[which]
+    q = _along(loose, slope).copy(order="F")
     curvature = np.zeros(len(q))  # along each problem's newest move
-    pairs = []
-    for i in range(int(n_past.max(initial=0))):
-        slot = (state.newest[which] - i) % state.past_moves.shape[1]
+    turns = []
+    for turn in past:
         # Where the turn is zero, so is every product that the move takes part in.
-        move, turned = state.past_moves[which, slot], _along(loose, state.past_turns[which, slot])
-        known = (n_past > i) & _is_curved(move, turned)
-        weight = np.where(known, 1 / np.where(known, _dot(move, turned), 1.0), 0.0)
-        curvature = np.where(curvature == 0, weight * _dot(turned, turned), curvature)
-        alpha = weight * _dot(move, q)
+        turned = turn.turned if loose is None else turn.turned * loose
+        product = dot(turn.move, turned)
+        known = turn.shown & _is_curved(product, turn.square)
+        weight = np.where(known, 1 / np.where(known, product, 1.0), 0.0)
+        if not curvature.all():
+            curvature = np.where(curvature == 0, weight * dot(turned, turned), curvature)
+        alpha = weight * dot(turn.move, q)
         q -= alpha[:, None] * turned
-        pairs.append((move, turned, weight, alpha))
+        turns.append((turn.move, turned, weight, alpha))
     informed = curvature > 0
-    if state.metric is not None:
-        q = state.metric.apply(q, loose)
+    if metric is not None:
+        q = metric.apply(q, loose)
         informed[:] = True
     else:
-        q = q / np.where(informed, curvature, 1.0)[:, None]
-    for move, turned, weight, alpha in reversed(pairs):
-        beta = weight * _dot(turned, q)
+        q /= np.where(informed, curvature, 1.0)[:, None]
+    for move, turned, weight, alpha in reversed(turns):
+        beta = weight * dot(turned, q)
         q += (alpha - beta)[:, None] * move
     return -_along(loose, q), informed
 
 
 def _along(loose: BoolMatrix | None, vector: Matrix) -> Matrix:
-    return vector if loose is None else np.where(loose, vector, 0.0)
+    return vector if loose is None else vector * loose
 
 
-def _is_curved(move: Matrix, turned: Matrix) -> BoolVector:
+def _is_curved(product: Vector, square: Vector) -> BoolVector:
     """Whether the slope turned with the move, beyond rounding, as over a valley."""
-    return _dot(move, turned) > 1e-12 * _dot(turned, turned)
-
-
-def _dot(one: Matrix, other: Matrix) -> Vector:
-    return np.einsum("bd,bd->b", one, other)
+    return product > 1e-12 * square
 
 
 def _is_flat(slope: Matrix) -> BoolVector:

@@ -44,10 +44,10 @@ class ConditionedMixture(GrowingMarginal):
             -0.5 * (self._away[:, :, column] ** 2 / variance + np.log(variance) + LOG_2PI)
             - self._log_spread[column]
         )
-        scores[:, alone] = -log_sum_exp(self._log_joint[:, :, None] + log_density)
+        scores[:, alone] = -log_sum_exp(self._log_joint[:, :, None] + log_density, axis=1)
         for j in np.flatnonzero(~alone):
             log_density = self._log_density(np.flatnonzero(groups[j]))  # n x K
-            scores[:, j] = -log_sum_exp(self._log_joint + log_density)
+            scores[:, j] = -log_sum_exp(self._log_joint + log_density, axis=1)
         return scores
 
     def _log_density(self, columns: IntVector) -> Matrix:
@@ -85,8 +85,10 @@ class ConditionedMixture(GrowingMarginal):
         self._covariance[rows], self._away[rows] = covariance, away
 
 
-def log_sum_exp(log_terms: Tensor) -> Tensor:
-    """Log Σ_k exp, over the second dimension: (n, K, ...) -> (n, ...)."""
-    # SciPy's logsumexp is as exact and several times slower on a handful of columns.
-    largest = log_terms.max(axis=1, keepdims=True)
-    return largest[:, 0] + np.log(np.exp(log_terms - largest).sum(axis=1))
+def log_sum_exp(log_terms: Tensor, axis: int) -> Tensor:
+    """Log Σ exp along one dimension, that of the components."""
+    # SciPy's logsumexp is as exact and several times slower on a handful of components.
+    largest = log_terms.max(axis=axis, keepdims=True)
+    terms = log_terms - largest
+    np.exp(terms, out=terms)
+    return largest.squeeze(axis) + np.log(terms.sum(axis=axis))

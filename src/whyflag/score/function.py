@@ -54,7 +54,7 @@ class DifferentiableFunctionScore(DifferentiableScore):
         return self._function(X)
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        gradient = np.asarray(self._gradient(X), dtype=np.float64)
+        gradient = np.asarray(self._gradient(X.copy()), dtype=np.float64)
         if gradient.shape != X.shape:
             raise ValueError(
                 f"The gradient must map rows {X.shape} to shape {X.shape}, got {gradient.shape}."

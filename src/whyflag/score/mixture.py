@@ -53,32 +53,30 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         self.spread = np.ones(d) if spread is None else spread
         if whiten is None:
             whiten = np.array([_inverse_cholesky(covariance).T for covariance in covariances])
-        # Side by side, so that one matrix product serves all components.
-        self._whiten = np.hstack(list(whiten))  # d x Kd
-        self._unwhiten = np.vstack([w.T for w in whiten])  # Kd x d
+        # One below the other, so that one matrix product serves all components.
+        self._whiten = np.vstack([w.T / self.spread for w in whiten])  # Kd x d
         # Where one component dominates, its precision is the second derivative of the energy.
         self.curvatures = np.array(
             [w @ w.T / np.outer(self.spread, self.spread) for w in whiten]
         )  # K x d x d
-        self._whitened_means = np.hstack(
-            [mean @ w for mean, w in zip(means, whiten, strict=True)]
-        )  # Kd
+        self._whitened_means = np.hstack([mean @ w for mean, w in zip(means, whiten, strict=True)])[
+            :, None
+        ]  # Kd x 1
         log_det = np.array([np.log(np.diag(w)).sum() for w in whiten])  # K
         self._log_constant = (
             self.log_weights + log_det - 0.5 * d * LOG_2PI - np.log(self.spread).sum()
-        )  # K
+        )[:, None]  # K x 1
 
     def __call__(self, X: Matrix) -> Vector:
-        return -log_sum_exp(self._log_joint(self._whitened(X)))
+        return -log_sum_exp(self._log_joint(self._whitened(X)), axis=0)
 
     def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
-        white = self._whitened(X)  # n x K x d
-        log_joint = self._log_joint(white)  # n x K
-        log_density = log_sum_exp(log_joint)  # n
-        responsibility = np.exp(log_joint - log_density[:, None])  # n x K
-        white *= responsibility[:, :, None]
-        gradient = white.reshape(len(X), -1) @ self._unwhiten  # n x d
-        return -log_density, gradient / self.spread, log_joint.argmax(axis=1)
+        white = self._whitened(X)  # K x d x n
+        log_joint = self._log_joint(white)  # K x n
+        log_density = log_sum_exp(log_joint, axis=0)  # n
+        white *= np.exp(log_joint - log_density)[:, None, :]
+        gradient = self._whiten.T @ white.reshape(-1, len(X))  # d x n
+        return -log_density, gradient.T, log_joint.argmax(axis=0)
 
     def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
         """Energy of the marginal density of the columns in `keep`; of no column it is 0.
@@ -111,15 +109,18 @@ class MixtureEnergy(CurvedScore, MarginalScore):
                 - log_det
                 - 0.5 * len(columns) * LOG_2PI
             )
-        return -log_sum_exp(log_joint)
+        return -log_sum_exp(log_joint, axis=1)
 
     def _whitened(self, X: Matrix) -> Tensor:
-        Z = (X - self.location) / self.spread
-        white = Z @ self._whiten - self._whitened_means  # n x Kd
-        return white.reshape(len(X), *self.means.shape)  # n x K x d
+        # Rows come last: then every sum and maximum runs along thousands of rows instead of
+        # along a handful of components, which is several times faster.
+        white = self._whiten @ (X - self.location).T  # Kd x n
+        white -= self._whitened_means
+        return white.reshape(*self.means.shape, len(X))  # K x d x n
 
     def _log_joint(self, white: Tensor) -> Matrix:
-        return self._log_constant - 0.5 * np.einsum("nkd,nkd->nk", white, white)
+        half_squares = -0.5 * np.einsum("kdn,kdn->kn", white, white)
+        return half_squares + self._log_constant
 
 
 def _inverse_cholesky(covariance: Matrix) -> Matrix:
