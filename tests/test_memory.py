@@ -27,7 +27,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's allocator")
 def test_arrays_take_the_memory_of_those_before_them():
     def faults(what):
-        done = subprocess.run([sys.executable, "-c", FAULTS, what], capture_output=True, check=True)
+        command = [sys.executable, "-c", FAULTS, what]
+        done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
         return int(done.stdout)
 
     assert faults("keep") < 0.05 * faults("let go")
