@@ -43,3 +43,17 @@ def test_a_missing_package_names_the_extra():
 def test_there_is_no_other_detector():
     with pytest.raises(AttributeError, match="has no attribute 'KNN'"):
         whyflag.detectors.KNN  # noqa: B018
+
+
+def test_the_front_door_and_help_open_without_heavy_packages():
+    code = """
+import sys
+import whyflag.cli
+sys.argv = ["whyflag", "--help"]
+try:
+    whyflag.cli.app()
+finally:
+    print("imported:", *{"matplotlib", "pandas", "scipy.optimize", "torch"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)  # noqa: S603
+    assert done.stdout.endswith("imported:\n"), done.stdout + done.stderr

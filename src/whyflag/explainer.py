@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, final
@@ -16,6 +16,7 @@ from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Columns, Domain
 from whyflag.memory import keep_freed_memory
 from whyflag.methods import Method, get_method
+from whyflag.parallel import at_a_time, count_jobs
 from whyflag.score import CurvedScore, Score, evaluate, unit_from
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
@@ -41,6 +42,8 @@ class Explainer:
             has a bottom by nature (mixtures, distances, linear reconstructions).
         chunk_size: Rows explained at a time; chosen to bound memory if none is given. Does not
             change the result.
+        n_jobs: Chunks of rows explained at the same time, in threads, which all call the detector;
+            -1 for one on every core. Does not change the result either.
 
     >>> import numpy as np
     >>> from whyflag.detectors import GMM
@@ -59,6 +62,7 @@ class Explainer:
         *,
         domain: Domain | None = None,
         chunk_size: int | None = None,
+        n_jobs: int = 1,
     ) -> None:
         if background is None and domain is None:
             raise ValueError(
@@ -67,6 +71,7 @@ class Explainer:
             )
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
+        self._n_jobs = count_jobs(n_jobs)
         keep_freed_memory()
         self.method = get_method(method)
         self.score = score_of(detector, background, domain)
@@ -91,20 +96,7 @@ class Explainer:
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
         # A score that fails on a row does so now, not after an hour.
         evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
-        size = self._chunk_size or min(FIRST_CHUNK, self._most_rows)
-        parts: list[Attribution] = []
-        done = 0
-        # Shown only in a terminal, and only if it takes more than two seconds.
-        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
-            while done < len(rows):
-                part = self._bound.attribute(rows[done : done + size])
-                parts.append(part)
-                done += len(part)
-                bar.update(len(part))
-                if self._chunk_size is None:
-                    each = max(1, part.n_evaluations // len(part))
-                    size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
-        whole = concatenate(parts)
+        whole = concatenate(list(self._explain(rows)))
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         return replace(
             whole,
@@ -115,6 +107,29 @@ class Explainer:
             threshold=self.score.threshold,
             unit=self.score.unit or 1.0,
         )
+
+    def _explain(self, rows: Matrix) -> Iterator[Attribution]:
+        """Attributions of one chunk of rows after another."""
+        # Shown only in a terminal, and only if it takes more than two seconds.
+        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
+            first = self._bound.attribute(
+                rows[: self._chunk_size or min(FIRST_CHUNK, self._most_rows)]
+            )
+            bar.update(len(first))
+            yield first
+            rest = rows[len(first) :]
+            size = self._chunk_size or self._size_of_chunks(first, len(rest))
+            chunks = [rest[begin : begin + size] for begin in range(0, len(rest), size)]
+            with at_a_time(min(self._n_jobs, max(1, len(chunks)))) as map_:
+                for part in map_(self._bound.attribute, chunks):
+                    bar.update(len(part))
+                    yield part
+
+    def _size_of_chunks(self, first: Attribution, n_rows: int) -> int:
+        """Rows at a time: few enough for progress and memory, and for every job to get some."""
+        each = max(1, first.n_evaluations // len(first))
+        for_each_job = -(-n_rows // self._n_jobs)
+        return max(1, min(self._most_rows, CHUNK_EVALUATIONS // each, for_each_job))
 
     def _measure_unit(self, rows: Matrix) -> float:
         some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))

@@ -75,8 +75,11 @@ class Model:
         """The score above which a row raises an alarm."""
         return float(-self.detector.offset_)
 
-    def explainer(self, methods: Sequence[str] = ()) -> Explainer | Ensemble:
-        """What explains encoded rows, by these methods or those that the model was made for."""
+    def explainer(self, methods: Sequence[str] = (), n_jobs: int = 1) -> Explainer | Ensemble:
+        """What explains encoded rows, by these methods or those that the model was made for.
+
+        `n_jobs` is that of `Explainer`.
+        """
         chosen = [get_method(method) for method in methods or self.methods]
         lacking = [m.name for m in chosen if m.needs_background and self.rows is None]
         if lacking:
@@ -85,7 +88,8 @@ class Model:
                 f"--method {lacking[0]}, so that it keeps some."
             )
         explainers = [
-            Explainer(self.detector, self.rows, method, domain=self.domain) for method in chosen
+            Explainer(self.detector, self.rows, method, domain=self.domain, n_jobs=n_jobs)
+            for method in chosen
         ]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
 

@@ -46,6 +46,7 @@ def explain(
     ] = None,
     drop_missing: DropMissing = False,
     impute: ImputeMissing = None,
+    jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
     from whyflag.cli.scoring import ScoredFile
@@ -54,7 +55,7 @@ def explain(
     policy = missing(drop_missing, impute)
     kind = chosen_format(format_, output)
     loaded = Model.load(model)
-    explainer = loaded.explainer(method or ())
+    explainer = loaded.explainer(method or (), n_jobs=jobs)
     scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
     if kind != Format.HTML:
         n_explained = _table(scored, explainer, output, kind, top)

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from whyflag.cli.console import console, say
 from whyflag.files.atomic import atomically
-from whyflag.files.writing import Writer
 
 MOST_LINES = 200  # of a table in the terminal
 
@@ -64,6 +63,8 @@ def output_of(
     path: Path | None, kind: Format, columns: Mapping[str, type]
 ) -> Iterator[Callable[[Records], None]]:
     """A function that writes records; a file is there whole when all is written, or not at all."""
+    from whyflag.files.writing import Writer
+
     if kind == Format.TABLE:
         shown = _Lines(columns)
         yield shown.write

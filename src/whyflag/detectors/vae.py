@@ -38,7 +38,7 @@ LAYERS = (
 # Far from the data a network may predict any variance; beyond e^±20 its exponential is useless.
 MOST_LOG_VARIANCE = 20.0
 DRAWS_WHILE_TRAINING = 8
-SCORED_VALUES = 2**18  # rows times draws in one call
+SCORED_VALUES = 2**12  # rows times draws in one call: what a cache holds
 
 Kind = Literal["reconstruction", "elbo"]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_rows
@@ -166,5 +165,7 @@ def _highlight(
         kl_slope = (slope / soft.sum() - ratio / len(soft)) @ players * at_x
         value = w @ normal @ w - 2 * w @ target - weight * kl
         return float(value), 2 * (normal @ w - target) - weight * kl_slope
+
+    from scipy.optimize import minimize  # which takes as long to import as all of whyflag
 
     return np.asarray(minimize(loss, w, jac=True, method="L-BFGS-B").x)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from whyflag.arrays import IntVector, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
@@ -95,5 +94,7 @@ class _BoundSFE(BoundMethod):
 
 def consistent(gains: Vector) -> Vector:
     """The decreasing sequence that is closest to the gains, with the same sum: (p,) -> (p,)."""
+    from scipy.optimize import isotonic_regression  # as in ace.py
+
     ramp = STEP * np.abs(gains).max() * np.arange(len(gains))
     return np.asarray(isotonic_regression(gains + ramp, increasing=False).x - ramp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import final
 
 import numpy as np
@@ -16,7 +17,7 @@ from whyflag.score.function import Audited
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
 
-CHUNK = 2**13  # rows in one call, which bounds the memory that layers take
+CHUNK = 2**10  # rows in one call: what layers take stays in a cache
 
 
 @final
@@ -126,14 +127,28 @@ class Runner:
 @contextmanager
 def _evaluation_mode(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
     """Dropout off, batch statistics frozen; every part's own mode afterwards."""
-    modes = [(part, part.training) for module in modules for part in module.modules()]
+    parts = [part for module in modules for part in module.modules()]
+    # Of several threads that score at once, the first one notes the modes, and the last one
+    # brings them back.
+    with _lock:
+        for part in parts:
+            users, training = _scoring.get(part, (0, part.training))
+            _scoring[part] = users + 1, training
+            part.training = False
     try:
-        for module in modules:
-            module.eval()
         yield
     finally:
-        for part, training in modes:
-            part.training = training
+        with _lock:
+            for part in parts:
+                users, training = _scoring.pop(part)
+                if users > 1:
+                    _scoring[part] = users - 1, training
+                else:
+                    part.training = training
+
+
+_lock = Lock()
+_scoring: dict[torch.nn.Module, tuple[int, bool]] = {}  # users of a module, and its own mode
 
 
 def _to_numpy(tensor: torch.Tensor) -> Matrix:
