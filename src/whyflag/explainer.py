@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
@@ -16,13 +17,15 @@ from whyflag.attribution import Attribution, concatenate
 from whyflag.domain import Columns, Domain
 from whyflag.memory import keep_freed_memory
 from whyflag.methods import Method, get_method
-from whyflag.parallel import at_a_time, count_jobs
+from whyflag.parallel import count_jobs, in_processes
 from whyflag.score import CurvedScore, Score, evaluate, unit_from
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
 UNIT_ROWS = 1000  # background rows that tell how much the score varies among normal rows
 FIRST_CHUNK = 4  # rows that tell how many evaluations a row takes
+TELLING = 0.2  # seconds of work that tell how long the rest will take
+WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
 
 
 @final
@@ -42,8 +45,8 @@ class Explainer:
             has a bottom by nature (mixtures, distances, linear reconstructions).
         chunk_size: Rows explained at a time; chosen to bound memory if none is given. Does not
             change the result.
-        n_jobs: Chunks of rows explained at the same time, in threads, which all call the detector;
-            -1 for one on every core. Does not change the result either.
+        n_jobs: Processes that explain rows at the same time, if that takes long enough to be worth
+            it; -1 for one on every core. Does not change the result either.
 
     >>> import numpy as np
     >>> from whyflag.detectors import GMM
@@ -96,7 +99,13 @@ class Explainer:
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
         # A score that fails on a row does so now, not after an hour.
         evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
-        whole = concatenate(list(self._explain(rows)))
+        # Shown only in a terminal, and only if it takes more than two seconds.
+        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
+            parts = []
+            for part in self._explain(rows):
+                parts.append(part)
+                bar.update(len(part))
+        whole = concatenate(parts)
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         return replace(
             whole,
@@ -110,26 +119,29 @@ class Explainer:
 
     def _explain(self, rows: Matrix) -> Iterator[Attribution]:
         """Attributions of one chunk of rows after another."""
-        # Shown only in a terminal, and only if it takes more than two seconds.
-        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
-            first = self._bound.attribute(
-                rows[: self._chunk_size or min(FIRST_CHUNK, self._most_rows)]
-            )
-            bar.update(len(first))
-            yield first
-            rest = rows[len(first) :]
-            size = self._chunk_size or self._size_of_chunks(first, len(rest))
-            chunks = [rest[begin : begin + size] for begin in range(0, len(rest), size)]
-            with at_a_time(min(self._n_jobs, max(1, len(chunks)))) as map_:
-                for part in map_(self._bound.attribute, chunks):
-                    bar.update(len(part))
-                    yield part
+        done, size = 0, self._chunk_size or min(FIRST_CHUNK, self._most_rows)
+        while done < len(rows):
+            begin = time.perf_counter()
+            part = self._bound.attribute(rows[done : done + size])
+            took = time.perf_counter() - begin
+            done += len(part)
+            yield part
+            if self._chunk_size is None:
+                each = max(1, part.n_evaluations // len(part))
+                size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
+            if self._n_jobs > 1:
+                left = len(rows) - done
+                if took >= TELLING / 2 and took / len(part) * left >= WORTH_PROCESSES:
+                    yield from self._explain_at_once(rows[done:], size)
+                    return
+                # Not too many rows before it is known how long they take.
+                size = min(size, int(len(part) * TELLING / max(took, 1e-6)) + 1)
 
-    def _size_of_chunks(self, first: Attribution, n_rows: int) -> int:
-        """Rows at a time: few enough for progress and memory, and for every job to get some."""
-        each = max(1, first.n_evaluations // len(first))
-        for_each_job = -(-n_rows // self._n_jobs)
-        return max(1, min(self._most_rows, CHUNK_EVALUATIONS // each, for_each_job))
+    def _explain_at_once(self, rows: Matrix, size: int) -> Iterator[Attribution]:
+        """The same in several processes, each of which gets at least two chunks."""
+        size = min(size, -(-len(rows) // (2 * self._n_jobs)))
+        chunks = [rows[begin : begin + size] for begin in range(0, len(rows), size)]
+        return in_processes(self._n_jobs, self._bound.attribute, chunks)
 
     def _measure_unit(self, rows: Matrix) -> float:
         some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))

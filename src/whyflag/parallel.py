@@ -1,58 +1,46 @@
-"""Several cores: a thread of Python for each, and one thread of linear algebra in each of them."""
+"""Several cores: a process on each, with one thread of linear algebra."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+from whyflag.memory import keep_freed_memory
 
 
 def count_jobs(n_jobs: int) -> int:
-    """How many jobs to run at a time; −1 stands for one on every core that this process may use."""
+    """How many processes; −1 stands for one on every core that this one may use."""
+    from joblib import cpu_count
+
     if n_jobs == -1:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return (len(affinity(0)) if affinity else os.cpu_count()) or 1
+        return int(cpu_count())
     if n_jobs < 1:
         raise ValueError(f"`n_jobs` must be at least 1, or -1 for every core, got {n_jobs}.")
     return n_jobs
 
 
-@contextmanager
-def at_a_time(n_jobs: int) -> Iterator[Map]:
-    """A `map` that works on `n_jobs` items at a time, in their order.
+def in_processes(
+    n_jobs: int, function: Callable[[Any], Any], items: Sequence[Any]
+) -> Iterator[Any]:
+    """What a function makes of each item, in their order.
 
-    NumPy lets go of the interpreter's lock while it computes, so threads will do: nothing is
-    copied, and any detector can be shared. Left to itself, linear algebra would start as many
-    threads again in each of them.
+    Threads would get into each other's way: with few features, arrays are so small that most of
+    the time goes by while the interpreter is locked. The processes are kept for the next call.
     """
-    if n_jobs == 1:
-        yield map
-        return
-    with threadpool_limits(1), _one_thread_of_torch():
-        # OpenMP keeps the limit of each thread by itself.
-        executor = ThreadPoolExecutor(n_jobs, initializer=threadpool_limits, initargs=(1,))
-        try:
-            yield executor.map
-        finally:
-            executor.shutdown(cancel_futures=True)
+    from joblib import Parallel, delayed
 
-
-@contextmanager
-def _one_thread_of_torch() -> Iterator[None]:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    # Arrays above a size would be put into files that can only be read, and not every detector
+    # leaves its arrays alone.
+    parallel = Parallel(n_jobs, return_as="generator", max_nbytes=None)
     try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+        yield from parallel(delayed(_call)(function, item) for item in items)
+    except Exception as error:
+        error.add_note(
+            "This happened with `n_jobs` above 1: the detector is copied into processes."
+        )
+        raise
+
+
+def _call(function: Callable[[Any], Any], item: Any) -> Any:
+    keep_freed_memory()
+    return function(item)

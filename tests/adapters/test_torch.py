@@ -151,7 +151,7 @@ def test_rows_are_scored_in_chunks():
         sizes.append(len(rows))
         return (rows**2).sum(dim=1)
 
-    score = TorchScore(function, D, Runner(chunk=7))
+    score = TorchScore(function, D, Runner(chunk=7 * D))
     value, gradient = score.value_and_grad(HELD_OUT[:20])
     assert sizes == [7, 7, 6]
     np.testing.assert_allclose(value, (HELD_OUT[:20] ** 2).sum(axis=1))

@@ -37,8 +37,8 @@ LAYERS = (
 )
 # Far from the data a network may predict any variance; beyond e^±20 its exponential is useless.
 MOST_LOG_VARIANCE = 20.0
+SCORED = 2**19  # values of reconstructions in one call, 4 MB: what a cache holds
 DRAWS_WHILE_TRAINING = 8
-SCORED_VALUES = 2**12  # rows times draws in one call: what a cache holds
 
 Kind = Literal["reconstruction", "elbo"]
 
@@ -160,8 +160,7 @@ class VAE(Detector):
         if kind == "reconstruction":
             score = TorchErrors(error_of_each, d)
         else:
-            runner = Runner(chunk=max(1, SCORED_VALUES // len(self.draws_)))
-            score = TorchScore(bound, d, runner)
+            score = TorchScore(bound, d, Runner(chunk=SCORED // len(self.draws_)))
         score.unit = 1.0  # both are −log likelihoods, but for a constant
         return score
 

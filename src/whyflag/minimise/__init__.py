@@ -14,7 +14,7 @@ from whyflag.minimise.finite_difference import FiniteDifference
 from whyflag.minimise.other_ways import descend_other_ways
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape
-from whyflag.minimise.quasi_newton import descend, memory
+from whyflag.minimise.quasi_newton import MEMORY, descend
 from whyflag.score import CurvedScore, DifferentiableScore, Score
 
 __all__ = ["Minimum", "Shape", "minimise"]
@@ -79,7 +79,7 @@ def minimise(
     b, d = X.shape
     n_free = everything.free.sum(axis=1)
     block = int(np.minimum(n_free, d - n_free).max()) if isinstance(score, CurvedScore) else 0
-    size = max(1, CHUNK // (2 * memory(d) * d + 2 * block**2))
+    size = max(1, CHUNK // (2 * MEMORY * d + 2 * block**2))
     parts = []
     for begin in range(0, b, size):
         problems = everything.select(slice(begin, begin + size))

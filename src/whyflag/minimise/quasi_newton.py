@@ -11,6 +11,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector, pi
 from whyflag.minimise.metric import Metric
 from whyflag.minimise.problem import Moves, Problems, dot
 
+MEMORY = 10  # moves that are remembered
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
 FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem has arrived
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -19,11 +20,6 @@ FORGET = 8  # trials without gain after which a problem starts afresh
 STRETCH = 20  # trials that together must bring a gain worth having
 WORTH_HAVING = 1e-6  # of the loss: a network of rectifiers is followed along its kinks no further
 TINY = float(np.finfo(np.float64).tiny)
-
-
-def memory(d: int) -> int:
-    """Moves that are remembered: where columns are many, they cost most time."""
-    return min(10, max(4, 1000 // d))
 
 
 def descend(problems: Problems, max_evaluations: int) -> Moves:
@@ -172,7 +168,7 @@ def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -
     square = dot(turned, turned)
     shown = taken & _is_curved(dot(moved, turned), square)
     state.past.insert(0, _Turn(moved, turned, square, shown))
-    del state.past[memory(moved.shape[1]) :]
+    del state.past[MEMORY:]
     return np.any([turn.shown for turn in state.past], axis=0)
 
 
@@ -182,16 +178,8 @@ def _turn(state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
         return
     direction, informed = _descent(state.slope, state.past, state.metric, loose)
     if loose is not None:
-        # What stands at a bound and would be moved over it is held as well.
-        over = loose & state.problems.outward(state.u, direction)
-        held = np.flatnonzero(over.any(axis=1) & turning)
-        if len(held):
-            direction[held], informed[held] = _descent(
-                pick(state.slope, held),
-                [turn.select(held) for turn in state.past],
-                None if state.metric is None else state.metric.select(held),
-                pick(loose & ~over, held),
-            )
+        # What stands at a bound and would be moved over it stays there.
+        direction *= ~state.problems.outward(state.u, direction)
     # Rounding can spoil a nearly singular metric: then straight down.
     uphill = dot(direction, state.slope) >= 0
     direction = np.where(uphill[:, None], -state.slope, direction)
@@ -208,12 +196,13 @@ def _descent(
 
     Also tells for which problems anything is known of the curvature.
     """
-    q = _along(loose, slope).copy(order="F")
+    left = None if loose is None else loose.astype(np.float64)
+    q = _along(left, slope).copy(order="F")
     curvature = np.zeros(len(q))  # along each problem's newest move
     turns = []
     for turn in past:
         # Where the turn is zero, so is every product that the move takes part in.
-        turned = turn.turned if loose is None else turn.turned * loose
+        turned = _along(left, turn.turned)
         product = dot(turn.move, turned)
         known = turn.shown & _is_curved(product, turn.square)
         weight = np.where(known, 1 / np.where(known, product, 1.0), 0.0)
@@ -231,10 +220,10 @@ def _descent(
     for move, turned, weight, alpha in reversed(turns):
         beta = weight * dot(turned, q)
         q += (alpha - beta)[:, None] * move
-    return -_along(loose, q), informed
+    return -_along(left, q), informed
 
 
-def _along(loose: BoolMatrix | None, vector: Matrix) -> Matrix:
+def _along(loose: BoolMatrix | Matrix | None, vector: Matrix) -> Matrix:
     return vector if loose is None else vector * loose
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import final
 
 import numpy as np
@@ -17,7 +16,7 @@ from whyflag.score.function import Audited
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
 
-CHUNK = 2**10  # rows in one call: what layers take stays in a cache
+CHUNK = 2**17  # numbers in one call, 1 MB: what layers make of them stays in a cache
 
 
 @final
@@ -82,7 +81,7 @@ class Runner:
         dtype: What the functions compute in.
         device: Where they compute.
         modules: Modules that they use: these score in evaluation mode, and get their mode back.
-        chunk: Most rows in one call.
+        chunk: Most numbers in one call.
     """
 
     dtype: torch.dtype = torch.float64
@@ -116,8 +115,9 @@ class Runner:
         return np.concatenate(values), np.concatenate(gradients)
 
     def _parts(self, X: Matrix) -> Iterator[Matrix]:
-        for begin in range(0, max(len(X), 1), self.chunk):
-            yield X[begin : begin + self.chunk]
+        size = max(1, self.chunk // X.shape[1])
+        for begin in range(0, max(len(X), 1), size):
+            yield X[begin : begin + size]
 
     def _tensor(self, X: Matrix) -> torch.Tensor:
         # A copy, so that a function that writes into its argument does not reach the caller's.
@@ -127,28 +127,14 @@ class Runner:
 @contextmanager
 def _evaluation_mode(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
     """Dropout off, batch statistics frozen; every part's own mode afterwards."""
-    parts = [part for module in modules for part in module.modules()]
-    # Of several threads that score at once, the first one notes the modes, and the last one
-    # brings them back.
-    with _lock:
-        for part in parts:
-            users, training = _scoring.get(part, (0, part.training))
-            _scoring[part] = users + 1, training
-            part.training = False
+    modes = [(part, part.training) for module in modules for part in module.modules()]
     try:
+        for module in modules:
+            module.eval()
         yield
     finally:
-        with _lock:
-            for part in parts:
-                users, training = _scoring.pop(part)
-                if users > 1:
-                    _scoring[part] = users - 1, training
-                else:
-                    part.training = training
-
-
-_lock = Lock()
-_scoring: dict[torch.nn.Module, tuple[int, bool]] = {}  # users of a module, and its own mode
+        for part, training in modes:
+            part.training = training
 
 
 def _to_numpy(tensor: torch.Tensor) -> Matrix:
