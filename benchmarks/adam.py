@@ -63,14 +63,15 @@ def compare(d: int, k: int, condition: float, *, curved: bool, n: int = 40) -> C
 
 
 def adam(problems: Problems, n_steps: int = 2000, step: float = 0.01) -> tuple[Matrix, Vector]:
-    """Plain Adam on every problem of a batch without bounds: moves and losses."""
+    """Plain Adam on every problem of a batch, each step brought back within the bounds."""
     u = problems.start.copy()
     first, second = np.zeros_like(u), np.zeros_like(u)
     for t in range(1, n_steps + 1):
         _, gradient, _ = problems.loss_and_grad(u)
         first = 0.9 * first + 0.1 * gradient
         second = 0.999 * second + 0.001 * gradient**2
-        u = u - step * (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+        turn = (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+        u = problems.project(u - step * turn)
     return u, problems.loss(u)
 
 

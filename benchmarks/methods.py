@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
-import numpy as np
-from tqdm import tqdm
-
-from benchmarks.worlds import random_mixture
+from benchmarks.instrument import Line, line, seconds, threads
+from benchmarks.shapes import SHAPES, normal_rows, rows_to_explain, score_of
 from whyflag import Explainer
 from whyflag.methods import METHODS
 
-SHAPES = {6: 200, 30: 50, 166: 4, 274: 4}  # number of features: rows explained
+ROWS = {6: 500, 9: 200, 10: 100, 59: 10, 166: 4, 274: 2}
 REPEATS = 3
 
 
-def main() -> None:
-    """Print milliseconds a row and score evaluations a row, the best of a few repeats."""
-    print("Milliseconds a row (score evaluations a row), GMM with 4 components")
-    print(f"{'d':8}" + "".join(f"{d:>20}" for d in SHAPES))
-    for name in tqdm(METHODS, disable=None, leave=False):
-        cells = []
-        for d, n in SHAPES.items():
-            energy = random_mixture(d, 4, 100.0, seed=0)
-            rng = np.random.default_rng(0)
-            explain = Explainer(energy, rng.normal(size=(500, d)), name)
-            rows = rng.normal(size=(n, d)) * 2
-            explain(rows[:1])
-            seconds = []
-            for _ in range(REPEATS):
-                begin = time.perf_counter()
-                attribution = explain(rows)
-                seconds.append((time.perf_counter() - begin) / n)
-            cells.append(f"{1000 * min(seconds):11.2f} ({attribution.n_evaluations // n:6})")
-        tqdm.write(f"{name:8}" + "".join(cells))
-
-
-if __name__ == "__main__":
-    main()
+def lines() -> Iterator[Line]:
+    """Milliseconds a row."""
+    for name in METHODS:
+        for d in SHAPES:
+            explain = Explainer(score_of("GMM", d), normal_rows("GMM", d), name)
+            X = rows_to_explain("GMM", d, ROWS[d])
+            with threads(1):
+                n = explain(X).n_evaluations // len(X)
+                found = [
+                    1e3 * seconds(lambda e=explain, X=X: e(X)) / len(X) for _ in range(REPEATS)
+                ]
+            yield line(
+                "milliseconds",
+                f"{name}, GMM, d = {d}",
+                found,
+                "ms a row",
+                threads=1,
+                note=f"{len(X)} rows, {n:,} evaluations a row",
+            )

@@ -1,0 +1,55 @@
+"""What a second core brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.instrument import Line, line, ratios, threads
+from benchmarks.shapes import normal_rows, rows_to_explain, score_of
+from whyflag import Explainer
+
+MANY = [
+    # detector, number of features, rows, method
+    ("GMM", 6, 100, "ASH"),
+    ("GMM", 6, 2000, "ASH"),
+    ("GMM", 6, 2000, "KSH"),
+    ("GMM", 10, 100, "ASH"),
+    ("GMM", 10, 1000, "ASH"),
+    ("GMM", 59, 100, "ASH"),
+    ("GMM", 59, 100, "KSH"),
+    ("GMM", 166, 100, "ASH"),
+    ("VAE", 6, 100, "ASH"),
+    ("VAE", 59, 100, "ASH"),
+    ("VAE", 59, 100, "KSH"),
+    ("forest", 6, 100, "KSH"),
+    ("forest", 10, 100, "KSH"),
+]
+FEW = [("GMM", 6, 1), ("GMM", 59, 1), ("GMM", 59, 8), ("GMM", 166, 2), ("VAE", 59, 2)]
+REPEATS = 5
+
+
+def lines() -> Iterator[Line]:
+    """Time with one core ÷ time of two jobs; for few rows, time as it comes ÷ that of two jobs."""
+    for kind, d, n, method in MANY:
+        yield _speed_up(kind, d, n, method, "second core", 1, 1.7)
+    for kind, d, n in FEW:
+        yield _speed_up(kind, d, n, "ASH", "second core, few rows", 2, 0.95)
+
+
+def _speed_up(
+    kind: str, d: int, n: int, method: str, section: str, n_threads: int, least: float
+) -> Line:
+    score, normal, X = score_of(kind, d), normal_rows(kind, d), rows_to_explain(kind, d, n)
+    one = Explainer(score, normal, method)
+    two = Explainer(score, normal, method, n_jobs=2)
+    with threads(n_threads):
+        one(X), two(X)
+        found = ratios(lambda: one(X), lambda: two(X), REPEATS if n <= 1000 else 3)
+    return line(
+        section,
+        f"{method}, {kind}, d = {d}, {n} row{'s' * (n > 1)}",
+        found,
+        "one job ÷ two",
+        threads=2,
+        least=least,
+    )

@@ -1,0 +1,35 @@
+"""What it takes to begin."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from benchmarks.instrument import Line, line, ratios
+
+NEEDED = "import numpy, scipy, sklearn"
+CASES = {
+    "import whyflag": "import whyflag",
+    "whyflag --help": "import sys; sys.argv = ['whyflag', '--help']; "
+    "from whyflag.cli import app; app()",
+}
+
+
+def lines() -> Iterator[Line]:
+    """Time ÷ that of importing what whyflag needs."""
+    for name, code in CASES.items():
+        found = ratios(lambda code=code: _run(code), lambda: _run(NEEDED), 7)
+        yield line(
+            "import time",
+            name,
+            found,
+            "÷ numpy, scipy, sklearn",
+            threads=1,
+            most=1.3,
+            note="each in a new process",
+        )
+
+
+def _run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
