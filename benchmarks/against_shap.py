@@ -20,7 +20,7 @@ from whyflag.shapley import Kernel
 ROWS = {6: 100, 9: 100, 10: 100, 59: 100, 166: 20, 274: 10}
 REPEATS = {6: 5, 9: 3, 10: 3, 59: 1, 166: 1, 274: 1}
 N_ACCURATE = 4  # rows whose errors are measured
-LONG_RUN = 2**16  # coalitions that stand for all
+LONG_RUN = 2**15  # coalitions that stand for all
 
 
 def lines() -> Iterator[Line]:

@@ -26,7 +26,7 @@ ROWS = {
     "GMM": {6: 2000, 9: 1000, 10: 1000, 59: 50, 166: 8, 274: 4},
     "VAE": {6: 300, 9: 200, 10: 200, 59: 8, 166: 3, 274: 2},
 }
-N_PROBLEMS = 40  # that are also given to Adam
+N_PROBLEMS = 24  # that are also given to Adam
 SAME = 1e-3  # of the loss: two bottoms that differ by less are one
 
 

@@ -129,13 +129,14 @@ class Explainer:
             if self._chunk_size is None:
                 each = max(1, part.n_evaluations // len(part))
                 size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
-            if self._n_jobs > 1:
-                left = len(rows) - done
-                if took >= TELLING / 2 and took / len(part) * left >= WORTH_PROCESSES:
+            # Few rows at a time take longer than many: this is the most that is left to do.
+            most_left = took / len(part) * (len(rows) - done)
+            if self._n_jobs > 1 and most_left >= WORTH_PROCESSES:
+                if took >= TELLING / 2:
                     yield from self._explain_at_once(rows[done:], size)
                     return
                 # Not too many rows before it is known how long they take.
-                size = min(size, int(len(part) * TELLING / max(took, 1e-6)) + 1)
+                size = min(size, int(len(part) * TELLING / took) + 1)
 
     def _explain_at_once(self, rows: Matrix, size: int) -> Iterator[Attribution]:
         """The same in several processes, each of which gets at least two chunks."""

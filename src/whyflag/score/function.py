@@ -69,11 +69,20 @@ class Audited:
     The first rows it sees are scored again, and a few of them alone. A score that is random, or
     that depends on the other rows of its batch, makes every attribution by perturbation
     meaningless, so it is refused.
+
+    Args:
+        function: The function.
+        sign: −1 if its low values are the anomalous ones.
+        copy: Whether it gets rows of its own, row by row in memory: a function that writes into
+            its argument must not reach the caller's rows.
     """
 
-    def __init__(self, function: Callable[[Matrix], Any], sign: float = 1.0) -> None:
+    def __init__(
+        self, function: Callable[[Matrix], Any], sign: float = 1.0, *, copy: bool = True
+    ) -> None:
         self.function = function
         self.sign = sign
+        self.copy = copy
         self.trusted = False
 
     def __call__(self, X: Matrix) -> Vector:
@@ -92,8 +101,7 @@ class Audited:
         return values
 
     def _answer(self, X: Matrix) -> Vector:
-        # A function that writes into its argument must not reach the caller's rows.
-        values = np.asarray(self.function(X.copy()), dtype=np.float64)
+        values = np.asarray(self.function(X.copy() if self.copy else X), dtype=np.float64)
         check_answer(values, X, getattr(self.function, "__name__", type(self.function).__name__))
         return self.sign * values
 

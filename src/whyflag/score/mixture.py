@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -11,6 +12,9 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Ve
 from whyflag.score.base import CurvedScore, MarginalScore
 from whyflag.score.conditioned_mixture import LOG_2PI, ConditionedMixture, log_sum_exp
 from whyflag.score.growing import GrowingMarginal
+
+BLOCK = 2**17  # numbers of whitened rows at a time, 1 MB
+FEWEST = 256  # rows at a time: with fewer, matrix products are slow
 
 
 @final
@@ -68,9 +72,19 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         )[:, None]  # K x 1
 
     def __call__(self, X: Matrix) -> Vector:
-        return -log_sum_exp(self._log_joint(self._whitened(X)), axis=0)
+        value = np.empty(len(X))
+        for some in self._blocks(len(X)):
+            value[some] = -log_sum_exp(self._log_joint(self._whitened(X[some])), axis=0)
+        return value
 
     def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+        value, gradient = np.empty(len(X)), np.empty(X.shape, order="F")
+        regime = np.empty(len(X), dtype=np.int64)
+        for some in self._blocks(len(X)):
+            value[some], gradient[some], regime[some] = self._derive(X[some])
+        return value, gradient, regime
+
+    def _derive(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
         white = self._whitened(X)  # K x d x n
         log_joint = self._log_joint(white)  # K x n
         log_density = log_sum_exp(log_joint, axis=0)  # n
@@ -110,6 +124,11 @@ class MixtureEnergy(CurvedScore, MarginalScore):
                 - 0.5 * len(columns) * LOG_2PI
             )
         return -log_sum_exp(log_joint, axis=1)
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Rows few enough for what is made of them to stay in a cache."""
+        size = max(FEWEST, BLOCK // self.means.size)
+        return (slice(begin, begin + size) for begin in range(0, n, size))
 
     def _whitened(self, X: Matrix) -> Tensor:
         # Rows come last: then every sum and maximum runs along thousands of rows instead of

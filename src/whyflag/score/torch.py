@@ -35,7 +35,7 @@ class TorchScore(DifferentiableScore):
         self.n_features = n_features
         self._function = function
         self._runner = runner or Runner()
-        self._checked = Audited(lambda X: self._runner.values(function, X))
+        self._checked = Audited(lambda X: self._runner.values(function, X), copy=False)
 
     def __call__(self, X: Matrix) -> Vector:
         return self._checked(X)
@@ -57,7 +57,7 @@ class TorchErrors(DifferentiableScore, AdditiveScore):
         self.n_features = n_features
         self._errors = errors
         self._runner = runner or Runner()
-        self._checked = Audited(lambda X: self._runner.values(self._total, X))
+        self._checked = Audited(lambda X: self._runner.values(self._total, X), copy=False)
 
     def __call__(self, X: Matrix) -> Vector:
         return self._checked(X)

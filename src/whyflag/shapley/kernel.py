@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 from typing import final
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
 from whyflag.shapley.coalitions import of_size, sample_of_size
 
@@ -111,7 +111,7 @@ class Kernel(ShapleySolver):
         # What a coalition has over its complement, beyond what its size brings at fair shares.
         over = worth[:, :n_pairs] - worth[:, n_pairs:] - gain[:, None] * plan.size  # r x h
         beyond = over @ plan.influence.T  # r x p
-        errors = _standard_errors(plan, over - 2 * beyond @ plan.excess.T)
+        errors = plan.standard_errors(over - 2 * beyond @ plan.excess.T)
         return close_gap(fair + beyond, gain), errors, len(plan.coalitions)
 
 
@@ -124,6 +124,40 @@ class _Plan:
     size: Vector  # h: share of the players in the coalition less that in its complement
     influence: Matrix  # p x h: value of each player for one unit that a pair has over
     unseen: Vector  # h: share of the pairs of this size that were not chosen
+
+    def standard_errors(self, residual: Matrix) -> Matrix:
+        """Standard errors from the residuals of the pairs: (r, h) -> (r, p).
+
+        Pairs stand in the order of their sizes, so differences between neighbours are differences
+        within a size: that serves few draws of a size as well as many, and one draw alone.
+        """
+        count = int(self._drawn.sum())
+        if count < 2:
+            # Exact if every coalition is there; else nothing tells how far off the values are.
+            p = len(self.influence)
+            unknown = 0.0 if len(self.coalitions) == 2**p - 2 else np.inf
+            return np.full((len(residual), p), unknown)
+        error = residual[:, self._drawn]  # r x drawn
+        squares, products = self._variance
+        # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
+        variance = error**2 @ squares - (error[:, 1:] * error[:, :-1]) @ products
+        return np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
+
+    @cached_property
+    def _drawn(self) -> BoolVector:
+        return self.unseen > 0
+
+    @cached_property
+    def _variance(self) -> tuple[Matrix, Matrix]:
+        """What squares of residuals, and products of neighbours, add to each player's variance."""
+        drawn = self._drawn
+        influence = self.influence[:, drawn]
+        # A pair draws the regression towards itself, the more the fewer there are (jackknife).
+        leverage = 2 * np.einsum("ph,hp->h", influence, self.excess[drawn])
+        weight = (influence * np.sqrt(self.unseen[drawn]) / (1 - leverage)).T  # drawn x p
+        ends = np.ones((len(weight), 1))
+        ends[[0, -1]] = 0.5
+        return ends * weight**2, weight[1:] * weight[:-1]
 
 
 @lru_cache(maxsize=4)
@@ -143,32 +177,6 @@ def _plan(p: int, budget: int, seed: int) -> _Plan:
     coalitions.flags.writeable = False  # it is kept: no game may write into it
     influence = cho_solve(cho_factor(normal), weighted.T)
     return _Plan(coalitions, excess, 2 * share - 1, influence, unseen)
-
-
-def _standard_errors(plan: _Plan, residual: Matrix) -> Matrix:
-    """Standard errors from the residuals of the pairs: (r, h) -> (r, p).
-
-    Pairs stand in the order of their sizes, so differences between neighbours are differences
-    within a size: that serves few draws of a size as well as many, and one draw alone.
-    """
-    drawn = plan.unseen > 0
-    count = int(drawn.sum())
-    if count < 2:
-        # Exact if every coalition is there; else nothing tells how far off the values are.
-        p = len(plan.influence)
-        unknown = 0.0 if len(plan.coalitions) == 2**p - 2 else np.inf
-        return np.full((len(residual), p), unknown)
-    influence, excess, unseen = plan.influence[:, drawn], plan.excess[drawn], plan.unseen[drawn]
-    # A pair draws the regression towards itself, the more the fewer there are (jackknife).
-    leverage = 2 * np.einsum("ph,hp->h", influence, excess)
-    weight = influence * np.sqrt(unseen) / (1 - leverage)  # p x h
-    error = residual[:, drawn]  # r x h
-    # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
-    ends = np.ones(count)
-    ends[[0, -1]] = 0.5
-    squares = (error**2 * ends) @ (weight**2).T
-    products = (error[:, 1:] * error[:, :-1]) @ (weight[:, 1:] * weight[:, :-1]).T
-    return np.sqrt(np.maximum(squares - products, 0.0) * count / (count - 1))
 
 
 def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector, Vector]:
