@@ -64,6 +64,11 @@ class Line:
         """All of it, with the verdict."""
         return {**asdict(self), "reached": self.reached}
 
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Line:
+        """The line that was kept."""
+        return cls(**{name: value for name, value in content.items() if name != "reached"})
+
 
 def line(section: str, case: str, values: list[float], unit: str, **more: Any) -> Line:
     """A line from repeated measurements."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from benchmarks.instrument import Line, machine, number
+from benchmarks.instrument import PACKAGES, Line, number
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "performance.md"
@@ -17,12 +17,14 @@ BEGIN, END = "<!-- made by `make bench`: begin -->", "<!-- end -->"
 COLORS = {"GMM": "#3b6fb6", "VAE": "#c8553d", "forest": "#5b8c5a"}
 
 
-def write_page(lines: Sequence[Line]) -> None:
+def write_page(content: Mapping[str, Any]) -> None:
     """Put tables between the marks of the page, and pictures beside it."""
+    lines = [Line.from_json(line) for part in content.values() for line in part["lines"]]
+    machines = dict.fromkeys(_described(part["machine"]) for part in content.values())
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END, 1)[1]
-    made = "\n\n".join([_machine(), *_tables(lines)])
+    made = "\n\n".join([*machines, *_tables(lines)])
     PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
     _picture(
         [line for line in lines if line.section == "efficiency"],
@@ -36,9 +38,8 @@ def write_page(lines: Sequence[Line]) -> None:
     )
 
 
-def _machine() -> str:
-    facts = machine()
-    packages = ", ".join(f"{name} {facts[name]}" for name in list(facts)[4:])
+def _described(facts: Mapping[str, Any]) -> str:
+    packages = ", ".join(f"{name} {facts[name]}" for name in PACKAGES)
     return (
         f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['system']}; "
         f"Python {facts['python']}, {packages}."
@@ -46,8 +47,9 @@ def _machine() -> str:
 
 
 def _tables(lines: Sequence[Line]) -> Iterable[str]:
-    for section, some in groupby(lines, key=lambda line: line.section):
-        yield f"### {section[0].upper()}{section[1:]}\n\n{_table(list(some))}"
+    for section in dict.fromkeys(line.section for line in lines):
+        some = [line for line in lines if line.section == section]
+        yield f"### {section[0].upper()}{section[1:]}\n\n{_table(some)}"
 
 
 def _table(lines: Sequence[Line]) -> str:
@@ -66,6 +68,8 @@ def _table(lines: Sequence[Line]) -> str:
 
 def _picture(lines: Sequence[Line], label: str, path: Path) -> None:
     """One panel for each method: the value by the number of features, a line for each detector."""
+    if not lines:
+        return
     methods = list(dict.fromkeys(line.case.split(", ")[0] for line in lines))
     n_columns = min(4, len(methods))
     n_rows = -(-len(methods) // n_columns)

@@ -12,7 +12,7 @@ from benchmarks.worlds import correlated_rows, random_mixture
 from whyflag import as_score
 from whyflag.arrays import Matrix
 from whyflag.detectors import VAE
-from whyflag.score import Score
+from whyflag.score import Score, unit_from
 
 SHAPES = (6, 9, 10, 59, 166, 274)  # Thyroid, Breastw, U2R, Lympho, Musk, Arrhythmia
 N_NORMAL = 500
@@ -30,7 +30,11 @@ def score_of(kind: str, d: int) -> Score:
         detector = VAE(latent=max(2, d // 5), hidden=max(4, d // 2), seed=0)
     else:
         detector = IsolationForest(random_state=0)
-    return as_score(detector.fit(normal_rows(kind, d)))
+    normal = normal_rows(kind, d)
+    score = as_score(detector.fit(normal))
+    if score.unit is None:
+        score.unit = unit_from(score(normal), d)
+    return score
 
 
 @cache

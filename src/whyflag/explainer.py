@@ -132,7 +132,7 @@ class Explainer:
             # Few rows at a time take longer than many: this is the most that is left to do.
             most_left = took / len(part) * (len(rows) - done)
             if self._n_jobs > 1 and most_left >= WORTH_PROCESSES:
-                if took >= TELLING / 2:
+                if took >= TELLING / 2 or 2 * len(part) >= size:
                     yield from self._explain_at_once(rows[done:], size)
                     return
                 # Not too many rows before it is known how long they take.

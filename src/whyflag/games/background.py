@@ -106,7 +106,7 @@ class _BackgroundGame(Game):
         choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
         k, d = self._references.shape[1:]
         values = np.empty((len(chosen), len(z)))
-        for tile, some in tiles(len(chosen), len(z), k * d):
+        for tile, some in tiles(len(chosen), len(z), d, k):
             these = chosen[tile]
             r, c = len(these), some.stop - some.start
             options = np.empty((d, k, r, 2))
@@ -130,7 +130,7 @@ class Nearest:
     """
 
     def __init__(self, rows: Matrix, domain: Domain, k: int = 8) -> None:
-        from sklearn.neighbors import KDTree
+        from scipy.spatial import KDTree
 
         if k < 1:
             raise ValueError(f"The number of nearest rows must be at least 1, got {k}.")
@@ -142,5 +142,5 @@ class Nearest:
 
     def __call__(self, X: Matrix) -> Tensor:
         """Choose rows: (n, d) -> (n, k, d)."""
-        nearest = self._tree.query(X / self._scale, self._k, return_distance=False)  # n x k
+        _, nearest = self._tree.query(X / self._scale, range(1, self._k + 1))  # n x k
         return np.asarray(self._rows[nearest])

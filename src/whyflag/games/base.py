@@ -11,7 +11,8 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_rows
 from whyflag.domain import Domain
 from whyflag.score import Score
 
-CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
+CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds,
+FEWEST = 2**12  # but no fewer points: an isolation forest takes 10 ms for a call of any size
 
 
 class Game(ABC):
@@ -56,9 +57,9 @@ class CharacteristicFunction(ABC):
     def _bind(self, X: Matrix) -> Game: ...
 
 
-def tiles(n: int, m: int, numbers: int) -> Iterator[tuple[slice, slice]]:
-    """Cut n rows x m coalitions into tiles; `numbers` is what one row and coalition takes."""
-    area = max(1, CHUNK // numbers)
+def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slice]]:
+    """Cut n rows x m coalitions into tiles; each pair takes some points of d numbers."""
+    area = max(1, max(CHUNK // d, FEWEST) // points)
     width = max(1, min(m, area))
     height = max(1, area // width)
     for top in range(0, n, height):
