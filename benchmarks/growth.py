@@ -9,11 +9,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.instrument import Line, line, seconds, threads
+from benchmarks.instrument import Line, line, ratios, seconds, threads
 from benchmarks.recording import recording
 from benchmarks.shapes import normal_rows, rows_to_explain, score_of
 from whyflag import Attribution, Explainer
@@ -106,8 +105,6 @@ def _features() -> Iterator[Line]:
 
 def _cost(d: int, repeats: int = 5) -> list[float]:
     """Total time ÷ bare time."""
-    from benchmarks.instrument import ratios
-
     score, X = score_of("GMM", d), rows_to_explain("GMM", d, FEATURES[d])
     explain = Explainer(score, normal_rows("GMM", d), KSH(solver=Kernel(budget=BUDGET)))
     with threads(1):
@@ -134,10 +131,5 @@ def _local_minima(d: int = 166, n: int = 2, repeats: int = 3) -> Line:
     )
 
 
-def main(arguments: list[str]) -> Any:
-    """Explain this number of rows."""
-    return explain_rows(int(arguments[0]))
-
-
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(sys.argv[1:])))
+    sys.stdout.write(json.dumps(explain_rows(int(sys.argv[1]))))

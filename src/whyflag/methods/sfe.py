@@ -94,7 +94,7 @@ class _BoundSFE(BoundMethod):
 
 def consistent(gains: Vector) -> Vector:
     """The decreasing sequence that is closest to the gains, with the same sum: (p,) -> (p,)."""
-    from scipy.optimize import isotonic_regression  # as in ace.py
+    from scipy.optimize import isotonic_regression  # slow to import: see ace.py
 
     ramp = STEP * np.abs(gains).max() * np.arange(len(gains))
     return np.asarray(isotonic_regression(gains + ramp, increasing=False).x - ramp)
