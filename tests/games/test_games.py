@@ -151,6 +151,17 @@ def test_background_weights_are_those_of_repeated_rows(energy):
     np.testing.assert_allclose(Background(energy, rows, weights=[3, 1]).bind(X)(ALL), repeated)
 
 
+def test_background_is_the_sum_of_its_parts(energy):
+    d = energy.n_features
+    rng = np.random.default_rng(0)
+    game = Background(energy, rng.normal(size=(3, d)), [1, 2, 3]).bind(rng.normal(size=(4, d)))
+    coalitions = numbered(0, 2**d, d)[:9]
+    whole = game(coalitions)
+    parts = [part(coalitions, np.array([1, 3])) for part in game.parts]
+    np.testing.assert_allclose(sum(parts), whole[[1, 3]], rtol=1e-12)
+    np.testing.assert_array_equal(game.n_evaluations, [27, 54, 27, 54])
+
+
 def test_rows_chosen_for_each_query(energy):
     rows = np.random.default_rng(0).normal(size=(50, D))
     domain = Domain(D, scale=[1, 2, 3, 4])

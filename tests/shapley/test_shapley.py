@@ -32,6 +32,17 @@ class FunctionGame:
         return np.tile(self.function(coalitions), (n, 1))
 
 
+class SumGame:
+    """A game that says what it is the sum of."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+        self.n_rows, self.n_players = parts[0].n_rows, parts[0].n_players
+
+    def __call__(self, coalitions, rows=None):
+        return sum(part(coalitions, rows) for part in self.parts)
+
+
 def by_permutations(game):
     """The definition: the average marginal contribution over all orders."""
     p = game.n_players
@@ -149,7 +160,7 @@ def test_rows_share_one_set_of_coalitions():
         return z.sum(axis=1) ** 2.0
 
     Kernel(200).solve(FunctionGame(20, function, n=50))
-    assert seen == [2, 200]
+    assert seen == [2 + 200]
 
 
 SAMPLED_GAMES = {
@@ -173,6 +184,35 @@ def test_standard_errors_cover_the_exact_value_as_often_as_they_say(p, name):
     # Of 100 runs x p players; players of one run are not independent.
     assert np.mean(error <= 1.96 * sigma) == pytest.approx(0.95, abs=0.035)
     assert np.mean(error <= sigma) == pytest.approx(0.683, abs=0.07)
+
+
+@pytest.mark.parametrize("name", SAMPLED_GAMES)
+def test_parts_have_coalitions_of_their_own(name):
+    """Eight equal parts: eight times the coalitions, so errors fall by √8; and they are known."""
+    p = 14
+    strength = np.random.default_rng(p).normal(size=p)
+    part = FunctionGame(p, lambda z: SAMPLED_GAMES[name](z, strength) / 8)
+    summed = SumGame(*[part] * 8)
+    whole = FunctionGame(p, summed)
+    exact = Exact().solve(whole).values
+    by_part = [Kernel(400, seed=s).solve(summed) for s in range(100)]
+    at_once = [Kernel(400, seed=s).solve(whole) for s in range(100)]
+    error = np.array([np.abs(run.values - exact) for run in by_part])
+    sigma = np.array([run.standard_errors for run in by_part])
+    fall = np.mean([run.standard_errors for run in at_once]) / np.mean(sigma)
+    assert fall == pytest.approx(np.sqrt(8), rel=0.02)
+    assert np.mean(error <= 1.96 * sigma) == pytest.approx(0.95, abs=0.035)
+    assert np.mean(error <= sigma) == pytest.approx(0.683, abs=0.07)
+    assert all((run.n_coalitions == 402).all() for run in by_part)
+
+
+def test_parts_are_exact_where_the_whole_is():
+    games = [TableGame(6, seed=s) for s in range(3)]
+    summed = SumGame(*games)
+    expected = by_permutations(summed)
+    found = Kernel().solve(summed)
+    np.testing.assert_allclose(found.values, expected, atol=1e-10)
+    assert not found.standard_errors.any()
 
 
 @pytest.mark.parametrize("budget", [80, 150, 1000])

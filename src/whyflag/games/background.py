@@ -88,7 +88,13 @@ class Background(CharacteristicFunction):
 @final
 class _BackgroundGame(Game):
     def __init__(
-        self, score: Score, domain: Domain, X: Matrix, references: Tensor, weights: Vector
+        self,
+        score: Score,
+        domain: Domain,
+        X: Matrix,
+        references: Tensor,
+        weights: Vector,
+        count: IntVector | None = None,
     ) -> None:
         self._score = score
         self._domain = domain
@@ -96,7 +102,7 @@ class _BackgroundGame(Game):
         self._references = references
         self._weights = weights
         self.n_rows, self.n_players = len(X), domain.n_players
-        self.n_evaluations = start_count(self.n_rows)
+        self.n_evaluations = start_count(self.n_rows) if count is None else count
 
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
@@ -117,6 +123,21 @@ class _BackgroundGame(Game):
             values[tile, some] = (self._weights @ value).reshape(r, c)
             self.n_evaluations[these] += c * k
         return values
+
+    @property
+    def parts(self) -> list[_BackgroundGame]:
+        """What each reference row adds; all count their evaluations here."""
+        return [
+            _BackgroundGame(
+                self._score,
+                self._domain,
+                self._X,
+                self._references[:, [r]],
+                self._weights[[r]],
+                self.n_evaluations,
+            )
+            for r in range(len(self._weights))
+        ]
 
 
 @final

@@ -61,7 +61,7 @@ def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slic
     """Cut n rows x m coalitions into tiles; each pair takes some points of d numbers."""
     area = max(1, max(CHUNK // d, FEWEST) // points)
     width = max(1, min(m, area))
-    height = max(1, area // width)
+    height = max(1, round(area / width))
     for top in range(0, n, height):
         for left in range(0, m, width):
             yield slice(top, min(top + height, n)), slice(left, min(left + width, m))

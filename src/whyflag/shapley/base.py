@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, final
 
@@ -38,6 +39,12 @@ class ShapleySolver(ABC):
     @abstractmethod
     def solve(self, game: Playable) -> ShapleyValues:
         """Divide the gain of each row's game among its players."""
+
+
+def parts_of(game: Playable) -> Sequence[Playable]:
+    """Games that sum to this one: its `parts` where it has any, else the game itself."""
+    parts: Sequence[Playable] = getattr(game, "parts", (game,))
+    return parts
 
 
 def close_gap(values: Matrix, gain: Vector) -> Matrix:

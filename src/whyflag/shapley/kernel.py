@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
+from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
 from whyflag.shapley.coalitions import of_size, sample_of_size
 
 
@@ -26,6 +26,10 @@ class Kernel(ShapleySolver):
     large enough, else a draw. One set of coalitions and one factorisation serve all rows. The
     constraint is eliminated, so the values add up exactly; with a budget of 2^p − 2 or more they
     are exact.
+
+    A game that is a sum, as over reference rows, is solved part by part, because each part can
+    have coalitions of its own at no cost: the same ones, with the players' roles shuffled. Eight
+    references are then as good as up to eight times the budget.
 
     Standard errors are those of a sample of pairs, stratified by size, without replacement. They
     can not see what no draw has seen: of a game that is quadratic but for a few coalitions, they
@@ -52,9 +56,7 @@ class Kernel(ShapleySolver):
         everything = 2**p - 2
         first = 2 * p + 2048 if self.budget is None else self.budget
         self._check(p, first)
-        ends = game(np.array([[False] * p, [True] * p]))  # n x 2
-        empty, full = ends[:, 0], ends[:, 1]
-        values, errors = np.zeros((n, p)), np.zeros((n, p))
+        ends, values, errors = np.zeros((n, 2)), np.zeros((n, p)), np.zeros((n, p))
         n_coalitions = np.full(n, 2)
         last = min(max(first, self.max_budget), everything)
         budget = np.full(n, min(first, everything))
@@ -62,14 +64,15 @@ class Kernel(ShapleySolver):
         while len(todo):
             for size in np.unique(budget[todo]).tolist():
                 rows = todo[budget[todo] == size]
-                values[rows], errors[rows], count = self._regress(game, rows, ends, size)
-                n_coalitions[rows] += count
+                plan = _plan(p, size, self.seed)
+                ends[rows], values[rows], errors[rows] = self._regress(game, rows, plan)
+                n_coalitions[rows] += 2 * len(plan.excess)
             todo = todo[(errors[todo].max(axis=1) > self._goal) & (budget[todo] < last)]
             budget[todo] = self._next(budget[todo], errors[todo].max(axis=1), last)
         return ShapleyValues(
             values=values,
-            empty=empty,
-            full=full,
+            empty=ends[:, 0],
+            full=ends[:, 1],
             standard_errors=errors,
             n_coalitions=n_coalitions,
             converged=errors.max(axis=1) <= self._goal,
@@ -97,29 +100,34 @@ class Kernel(ShapleySolver):
         return np.minimum(budget * 2.0 ** (steps / 2), last).astype(np.int64)
 
     def _regress(
-        self, game: Playable, rows: IntVector, ends: Matrix, budget: int
-    ) -> tuple[Matrix, Matrix, int]:
-        """Values and standard errors of some rows, and the number of coalitions: r x p, r x p."""
-        p = game.n_players
-        gain = ends[rows, 1] - ends[rows, 0]
-        fair = np.repeat(gain[:, None] / p, p, axis=1)
-        if p == 1:
-            return fair, np.zeros_like(fair), 0
-        plan = _plan(p, budget, self.seed)
-        worth = game(plan.coalitions, rows)  # r x 2h
-        n_pairs = len(plan.excess)
-        # What a coalition has over its complement, beyond what its size brings at fair shares.
-        over = worth[:, :n_pairs] - worth[:, n_pairs:] - gain[:, None] * plan.size  # r x h
-        beyond = over @ plan.influence.T  # r x p
-        errors = plan.standard_errors(over - 2 * beyond @ plan.excess.T)
-        return close_gap(fair + beyond, gain), errors, len(plan.coalitions)
+        self, game: Playable, rows: IntVector, plan: _Plan
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Ends, values and standard errors of some rows: r x 2, r x p, r x p."""
+        p, n_pairs = game.n_players, len(plan.excess)
+        parts = [game] if plan.complete else parts_of(game)
+        ends, values, variances = (np.zeros((len(rows), width)) for width in (2, p, p))
+        rng = np.random.default_rng(self.seed)
+        roles = np.arange(p)
+        for part in parts:
+            worth = part(plan.coalitions[:, roles], rows)  # r x (2 + 2h)
+            empty, full, pairs = worth[:, :1], worth[:, 1:2], worth[:, 2:]
+            # What a coalition has over its complement, beyond what its size brings at fair shares.
+            over = pairs[:, :n_pairs] - pairs[:, n_pairs:] - (full - empty) * plan.size  # r x h
+            beyond = over @ plan.influence.T  # r x p
+            errors = plan.standard_errors(over - 2 * beyond @ plan.excess.T)
+            ends += worth[:, :2]
+            values += beyond[:, roles]
+            variances += errors[:, roles] ** 2
+            roles = rng.permutation(p)
+        gain = ends[:, 1] - ends[:, 0]
+        return ends, close_gap(values + gain[:, None] / p, gain), np.sqrt(variances)
 
 
 @dataclass(frozen=True)
 class _Plan:
     """Pairs of coalitions, and what each tells about each player."""
 
-    coalitions: BoolMatrix  # 2h x p: one of each pair, then their complements
+    coalitions: BoolMatrix  # (2 + 2h) x p: none, all, one of each pair, then their complements
     excess: Matrix  # h x p: membership less its average over the players
     size: Vector  # h: share of the players in the coalition less that in its complement
     influence: Matrix  # p x h: value of each player for one unit that a pair has over
@@ -135,13 +143,17 @@ class _Plan:
         if count < 2:
             # Exact if every coalition is there; else nothing tells how far off the values are.
             p = len(self.influence)
-            unknown = 0.0 if len(self.coalitions) == 2**p - 2 else np.inf
-            return np.full((len(residual), p), unknown)
+            return np.full((len(residual), p), 0.0 if self.complete else np.inf)
         error = residual[:, self._drawn]  # r x drawn
         squares, products = self._variance
         # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
         variance = error**2 @ squares - (error[:, 1:] * error[:, :-1]) @ products
         return np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every coalition is there."""
+        return len(self.coalitions) == 2 ** len(self.influence)
 
     @cached_property
     def _drawn(self) -> BoolVector:
@@ -172,9 +184,9 @@ def _plan(p: int, budget: int, seed: int) -> _Plan:
     excess = half - share[:, None]  # h x p
     weighted = excess * weights[:, None]  # h x p
     # Twice, for the complements. The normal matrix ignores shifts of b; one more rank holds them.
-    normal = 2 * excess.T @ weighted + np.full((p, p), 2 * weights.sum() / p**2)
-    coalitions = np.vstack([half, ~half])
-    coalitions.flags.writeable = False  # it is kept: no game may write into it
+    normal = 2 * excess.T @ weighted + np.full((p, p), 2 * weights.sum() / p**2 or 1.0)
+    ends = np.array([[False] * p, [True] * p])
+    coalitions = np.vstack([ends, half, ~half])
     influence = cho_solve(cho_factor(normal), weighted.T)
     return _Plan(coalitions, excess, 2 * share - 1, influence, unseen)
 
@@ -185,9 +197,9 @@ def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, V
     Returns one coalition of each pair, bool (h, p); their weights, (h,); and the share of the
     pairs of their size that was left out, (h,).
     """
-    halves: list[BoolMatrix] = []
-    weights: list[Vector] = []
-    unseen: list[Vector] = []
+    halves: list[BoolMatrix] = [np.zeros((0, p), dtype=np.bool_)]  # one player has no pairs
+    weights: list[Vector] = [np.zeros(0)]
+    unseen: list[Vector] = [np.zeros(0)]
 
     def add(size: int, half: BoolMatrix, expected: float) -> None:
         # The kernel's weight of all pairs of this size, shared by those that stand for them.
