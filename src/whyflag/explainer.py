@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
+from math import ceil
 from typing import Any, final
 
 import numpy as np
@@ -24,7 +25,7 @@ CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
 UNIT_ROWS = 1000  # background rows that tell how much the score varies among normal rows
 FIRST_CHUNK = 4  # rows that tell how many evaluations a row takes
-TELLING = 0.2  # seconds of work that tell how long the rest will take
+TELLING = 0.1  # seconds of work that tell how long the rest will take
 WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
 
 
@@ -129,19 +130,21 @@ class Explainer:
             if self._chunk_size is None:
                 each = max(1, part.n_evaluations // len(part))
                 size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
-            # Few rows at a time take longer than many: this is the most that is left to do.
-            most_left = took / len(part) * (len(rows) - done)
-            if self._n_jobs > 1 and most_left >= WORTH_PROCESSES:
-                if took >= TELLING / 2 or 2 * len(part) >= size:
-                    yield from self._explain_at_once(rows[done:], size)
-                    return
-                # Not too many rows before it is known how long they take.
-                size = min(size, int(len(part) * TELLING / took) + 1)
+            if self._n_jobs == 1:
+                continue
+            # Few rows take longer each than many: the first may be several times too slow.
+            left = took / len(part) * (len(rows) - done)
+            telling = took >= TELLING or 2 * len(part) >= size
+            if telling and left >= WORTH_PROCESSES:
+                yield from self._explain_at_once(rows[done:], size)
+                return
+            if not telling and left >= 4 * WORTH_PROCESSES:
+                size = min(size, ceil(len(part) * WORTH_PROCESSES / took))
 
     def _explain_at_once(self, rows: Matrix, size: int) -> Iterator[Attribution]:
-        """The same in several processes, each of which gets at least two chunks."""
-        size = min(size, -(-len(rows) // (2 * self._n_jobs)))
-        chunks = [rows[begin : begin + size] for begin in range(0, len(rows), size)]
+        """The same in several processes: as many chunks for each, two at least, as large."""
+        each = max(2, ceil(len(rows) / (size * self._n_jobs)))
+        chunks = np.array_split(rows, min(len(rows), each * self._n_jobs))
         return in_processes(self._n_jobs, self._bound.attribute, chunks)
 
     def _measure_unit(self, rows: Matrix) -> float:
