@@ -64,8 +64,9 @@ def _against_time(results: Results, table: Table, folder: Path) -> Path:
     """The median over pairs of the MRR and of the time that a row takes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.subplots()
+    middles: dict[str, tuple[float, float]] = {}
     for method in COLUMNS:
         entry = table.entry(ALL, "percentile 50", method)
         seconds = [
@@ -76,16 +77,21 @@ def _against_time(results: Results, table: Table, folder: Path) -> Path:
         ]
         if entry is None or not seconds:
             continue
-        low, middle, high = np.percentile(seconds, [25, 50, 75]) * 1000
+        low, middle, high = np.percentile(seconds, [25, 50, 75]).tolist()
+        axes.plot([1000 * low, 1000 * high], [entry.value] * 2, color=PALE, lw=1.5, zorder=1)
+        middles[method] = 1000 * middle, entry.value
+    for method, (x, y) in middles.items():
         colour = "#c1121f" if method == OURS else INK
-        axes.plot([low, high], [entry.value] * 2, color=PALE, lw=1.5, zorder=1)
-        axes.plot(middle, entry.value, "o", color=colour, zorder=2)
+        axes.plot(x, y, "o", color=colour, zorder=2)
+        # Below where another one stands right above.
+        crowded = any(0 < v - y < 0.02 and 0.5 < u / x < 2 for u, v in middles.values())
         axes.annotate(
             method,
-            (middle, entry.value),
-            xytext=(0, 6),
+            (x, y),
+            xytext=(0, -6 if crowded else 6),
             textcoords="offset points",
             ha="center",
+            va="top" if crowded else "bottom",
             color=colour,
         )
     axes.set_xscale("log")
