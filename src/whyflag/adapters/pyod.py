@@ -55,6 +55,11 @@ def _one_class_svm(detector: Any) -> Score:
     return score.raised(float(detector.detector_.offset_[0]))
 
 
+def _isolation_forest(detector: Any) -> Score:
+    forest = detector.detector_
+    return sklearn.isolation_forest(forest, added=float(forest.offset_))
+
+
 def _minimum_covariance(detector: Any) -> MahalanobisDistance:
     robust = detector.detector_
     return MahalanobisDistance(robust.location_, robust.covariance_, robust.get_precision())
@@ -98,6 +103,7 @@ _SCORES: dict[str, Callable[[Any], Score | None]] = {
     "COPOD": lambda detector: TailProbability(detector.X_train, average=True),
     "ECOD": lambda detector: TailProbability(detector.X_train, average=False),
     "GMM": lambda detector: sklearn.adapt(detector.detector_),
+    "IForest": _isolation_forest,
     "KDE": lambda detector: sklearn.adapt(detector.kde_),
     "MCD": _minimum_covariance,
     "OCSVM": _one_class_svm,

@@ -12,6 +12,7 @@ from scipy.special import digamma
 from sklearn.base import BaseEstimator, is_outlier_detector
 from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
@@ -20,6 +21,7 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from whyflag.adapters import as_score
+from whyflag.adapters.forest import IsolationForestScore
 from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.reconstruction import LinearReconstruction, Reconstruction
@@ -152,6 +154,12 @@ def _elliptic_envelope(detector: EllipticEnvelope) -> MahalanobisDistance:
     return MahalanobisDistance(detector.location_, detector.covariance_, detector.get_precision())
 
 
+def isolation_forest(detector: IsolationForest, added: float = 0.0) -> IsolationForestScore:
+    """The score of a forest, and what is added to it."""
+    trees = [estimator.tree_ for estimator in detector.estimators_]
+    return IsolationForestScore(trees, detector.estimators_features_, detector.max_samples_, added)
+
+
 def _kernel_density(detector: KernelDensity) -> KernelDensityEnergy | None:
     # scikit-learn's own sum loses all digits far from the data; see docs/detectors.md.
     plain = not detector.metric_params or detector.metric_params == {"p": 2}
@@ -203,6 +211,7 @@ _KNOWN: dict[type, Callable[[Any], Score | None]] = {
     FastICA: _linear_reconstruction,
     GaussianMixture: _gaussian_mixture,
     IncrementalPCA: _linear_reconstruction,
+    IsolationForest: isolation_forest,
     KernelDensity: _kernel_density,
     OneClassSVM: _one_class_svm,
     PCA: _linear_reconstruction,

@@ -12,7 +12,7 @@ from whyflag.domain import Domain
 from whyflag.score import Score
 
 CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds,
-FEWEST = 2**12  # but no fewer points: an isolation forest takes 10 ms for a call of any size
+FEWEST = 2**12  # but no fewer points: some detectors take 10 ms for a call of any size
 
 
 class Game(ABC):

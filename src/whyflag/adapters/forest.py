@@ -1,0 +1,59 @@
+"""Isolation forests, tree by tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.score import Score
+
+
+@final
+class IsolationForestScore(Score):
+    """e(x) = 2^(−h(x) / c(m)) + a, h the average depth at which trees of m rows isolate x.
+
+    The same numbers as scikit-learn's, which spends 10 ms on its way to the trees in every call,
+    however few the rows.
+
+    Args:
+        trees: The trees of scikit-learn's estimators.
+        features: The columns that each of them was shown.
+        max_samples: Rows that each was grown from, m.
+        added: What is added to the score, a.
+    """
+
+    def __init__(
+        self,
+        trees: Sequence[Any],
+        features: Sequence[IntVector],
+        max_samples: int,
+        added: float = 0.0,
+    ) -> None:
+        # Rows that a leaf holds together would have been isolated some splits further down.
+        self._trees = [
+            (tree, shown, tree.compute_node_depths() - 1.0 + _depth_of(tree.n_node_samples))
+            for tree, shown in zip(trees, features, strict=True)
+        ]
+        self._usual_depth = len(trees) * float(_depth_of(np.array([max_samples]))[0])
+        self._added = added
+
+    def __call__(self, X: Matrix) -> Vector:
+        with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
+            rows = np.ascontiguousarray(X, dtype=np.float32)  # what trees compare
+        d = rows.shape[1]
+        depth = np.zeros(len(rows))
+        for tree, shown, depth_at in self._trees:
+            depth += depth_at[tree.apply(rows if len(shown) == d else rows[:, shown])]
+        # Trees of one row isolate everything at once.
+        share = depth / self._usual_depth if self._usual_depth else np.ones_like(depth)
+        return 2.0**-share + self._added
+
+
+def _depth_of(n: IntVector) -> Vector:
+    """The average depth at which random splits isolate one of n rows, c(n)."""
+    n = np.maximum(n, 1)
+    harmonic = np.log(np.maximum(n - 1.0, 1.0)) + np.euler_gamma
+    return np.where(n == 1, 0.0, np.where(n == 2, 1.0, 2 * harmonic - 2 * (n - 1) / n))
