@@ -24,8 +24,8 @@ MANY = [
     ("VAE", 6, 40_000, "ASH"),
     ("VAE", 59, 100, "ASH"),
     ("VAE", 59, 100, "KSH"),
-    ("forest", 6, 2000, "KSH"),
-    ("forest", 10, 100, "KSH"),
+    ("forest", 6, 4000, "KSH"),
+    ("forest", 10, 400, "KSH"),
 ]
 FEW = [
     ("GMM", 6, 1),
