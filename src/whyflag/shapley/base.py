@@ -11,7 +11,10 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 
 
 class Playable(Protocol):
-    """What a solver needs to know of a game: a value for each coalition, for many rows at once."""
+    """What a solver needs to know of a game: a value for each coalition, for many rows at once.
+
+    One that is a sum may name its `parts`, games like this one.
+    """
 
     n_rows: int
     n_players: int
@@ -29,7 +32,7 @@ class ShapleyValues:
     empty: Vector  # n: v(∅)
     full: Vector  # n: v(D)
     standard_errors: Matrix  # n x p: zero where every coalition was counted, inf: not known
-    n_coalitions: IntVector  # n
+    n_coalitions: IntVector  # n: asked of the game, or of each of its parts
     converged: BoolVector  # n: False where the precision asked for was not reached
 
 
