@@ -121,7 +121,7 @@ def _local_minima(d: int = 166, n: int = 2, repeats: int = 3) -> Line:
         explain(X[:1])
         found = [seconds(lambda: explain(X)) / n for _ in range(repeats)]
     return line(
-        "v̂ with 2d + 2048 coalitions",
+        "time of v̂ with 2d + 2048 coalitions",
         f"GMM, d = {d}",
         found,
         "s a row",
