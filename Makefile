@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check core bench docs lock clean
+.PHONY: demo test kernels check core mutants bench docs lock clean
 
 demo: $(VENV)/.core
 	$(BIN)/whyflag demo
@@ -12,6 +12,10 @@ demo: $(VENV)/.core
 # One process for each core, with one thread each.
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
+
+# The numerical tests and the pages once more, under two other kernels of the BLAS.
+kernels: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/kernels.py -n logical
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -30,6 +34,10 @@ core:
 # The documentation as a site, in site/; links and references that lead nowhere are errors.
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet
+
+# Which small wrong changes of the numerical core no test notices: docs/design/tests.md.
+mutants: $(VENV)/.dev
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutants
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -54,4 +62,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .coverage .hypothesis .import_linter_cache .mutants.json .mypy_cache .pytest_cache .ruff_cache

@@ -11,7 +11,6 @@ from whyflag import Domain, as_score
 from whyflag.arrays import Matrix, Vector
 from whyflag.minimise import minimise
 from whyflag.minimise.problem import Problems
-from whyflag.minimise.quasi_newton import descend
 
 CASES = [
     # d, components, condition of the covariances
@@ -30,9 +29,8 @@ class Comparison:
     """Counts over one batch of problems."""
 
     problems: int
-    same_basin: int
-    no_higher: int  # of those in the same basin: our loss is not above Adam's, to rounding
-    adam_deeper: int  # Adam ended in a deeper basin
+    no_higher: int  # our loss is not above Adam's
+    lower: int  # it is below, by more than Adam may have left to go
     evaluations: float  # ours, at the median
 
 
@@ -45,19 +43,12 @@ def compare(d: int, k: int, condition: float, *, curved: bool, n: int = 40) -> C
     keep = rng.random((n, d)) < 0.5
     keep[: n // 2] = False
     ours = minimise(energy if curved else plain, X, keep, Domain(d), gamma=0.01)
-    exact = Problems(energy, X, keep, Domain(d), gamma=0.01)
-    moves, losses = adam(exact)
-    # A basin is known by the bottom that descent from a point ends at.
-    our_bottom = descend(exact.on_leash(exact.leash, ours.point - X), 2000).loss
-    adam_bottom = descend(exact.on_leash(exact.leash, moves), 2000).loss
-    margin = 1e-6 * np.maximum(1.0, np.abs(our_bottom))
-    same = np.abs(adam_bottom - our_bottom) <= margin
-    rounding = 1e-12 * np.maximum(1.0, np.abs(losses))
+    _, losses = adam(Problems(energy, X, keep, Domain(d), gamma=0.01))
+    margin = 1e-6 * np.maximum(1.0, np.abs(losses))
     return Comparison(
         problems=n,
-        same_basin=int(same.sum()),
-        no_higher=int((ours.loss <= losses + rounding)[same].sum()),
-        adam_deeper=int((adam_bottom < our_bottom - margin).sum()),
+        no_higher=int((ours.loss <= losses + margin).sum()),
+        lower=int((ours.loss < losses - 0.01).sum()),
         evaluations=float(np.median(ours.n_evaluations)),
     )
 
@@ -78,15 +69,14 @@ def adam(problems: Problems, n_steps: int = 2000, step: float = 0.01) -> tuple[M
 def main() -> None:
     """Print the comparison for every case."""
     print("Minimiser against 2000 steps of Adam (step 0.01), 40 problems each, γ = 0.01")
-    print(f"{'d':>4} {'K':>3} {'condition':>10} {'known':>9} {'same':>6}", end="")
-    print(f" {'no higher':>10} {'Adam deeper':>12} {'evaluations':>12}")
+    print(f"{'d':>4} {'K':>3} {'condition':>10} {'known':>9}", end="")
+    print(f" {'no higher':>10} {'lower':>6} {'evaluations':>12}")
     for curved in (True, False):
         for d, k, condition in CASES:
             found = compare(d, k, condition, curved=curved)
             print(
                 f"{d:4} {k:3} {condition:10.0e} {'curvature' if curved else 'gradient':>9}"
-                f" {found.same_basin:6} {found.no_higher:10}"
-                f" {found.adam_deeper / found.problems:12.1%} {found.evaluations:12.0f}"
+                f" {found.no_higher:10} {found.lower:6} {found.evaluations:12.0f}"
             )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import whyflag.minimise
 from whyflag.datasets.raw_files import FOLDER, RAW_FILES
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data" / "raw"
@@ -20,3 +21,9 @@ def raw_files():
                 yield Path(folder)
             return
     pytest.skip(f"needs the raw files of the data sets: {FOLDER} names no folder that has them")
+
+
+@pytest.fixture
+def few_evaluations(monkeypatch):
+    """So few for each minimisation that a bowl has its minimum, and a curved valley has not."""
+    monkeypatch.setattr(whyflag.minimise, "MAX_GRADIENTS", 12)

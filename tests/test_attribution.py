@@ -97,9 +97,12 @@ def test_a_row_that_is_not_there_is_refused():
 
 
 def test_parts_make_a_whole():
-    whole = make()
+    whole = replace(make(), converged=np.array([False, True]))
     joined = concatenate([whole[0], whole[1]])
-    np.testing.assert_array_equal(joined.values, whole.values)
+    per_row = ("values", "base_values", "scores", "data", "evaluations", "reference", "converged")
+    for name in per_row:
+        np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
+    assert joined.standard_errors is None
     assert joined.row_names == whole.row_names
     assert joined.n_evaluations == whole.n_evaluations == 30
 
@@ -119,6 +122,52 @@ def test_shaps_plots_take_it(plot, grouped):
     plt.close("all")
     for name in ("age", "dose", "rate"):
         assert name in labels
+
+
+def test_shap_gets_what_each_player_holds():
+    single, grouped = make().to_shap(), make(grouped=True).to_shap()
+    np.testing.assert_array_equal(single.data, make().data)
+    assert single.display_data is None
+    np.testing.assert_array_equal(grouped.data, [[10.0, 0.5, 30.0], [40.0, 0.5, 60.0]])
+    assert grouped.display_data[0].tolist() == ["10.0", "(0.0, 1.0)", "30.0"]
+
+
+def test_shap_gets_copies():
+    attribution = replace(make(), standard_errors=np.ones((2, 3)))
+    explanation = attribution.to_shap()
+    for theirs in (explanation.values, explanation.base_values, explanation.error_std):
+        theirs[:] = np.nan
+    np.testing.assert_array_equal(attribution.values, make().values)
+    np.testing.assert_array_equal(attribution.base_values, make().base_values)
+    np.testing.assert_array_equal(attribution.standard_errors, 1.0)
+
+
+def test_shares_are_of_what_is_positive():
+    innocent = replace(make(), values=np.array([[1.0, 5.0, 2.0], [-3.0, 0.0, 0.0]]))
+    np.testing.assert_array_equal(make().shares, [[1 / 8, 5 / 8, 2 / 8], [0.0, 0.0, 1.0]])
+    np.testing.assert_array_equal(innocent.shares[1], [0.0, 0.0, 0.0])
+    small = replace(make(), values=make().values * 2.0**-20)
+    np.testing.assert_array_equal(small.shares, make().shares)
+
+
+def test_agreement_is_the_average_over_pairs_of_members():
+    shares = [[3.0, 1.0, 0.0], [1.0, 1.0, 2.0], [0.0, 4.0, 0.0]]
+    members = tuple(replace(make()[0], values=np.array([share])) for share in shares)
+    whole = replace(make()[0], members=members)
+    np.testing.assert_allclose(whole.agreement, [(0.5 + 0.25 + 0.25) / 3])
+    np.testing.assert_array_equal(replace(make(), members=(make(),)).agreement, [1.0, 1.0])
+
+
+def test_the_largest_attribution_is_the_default_of_three():
+    five = replace(
+        make()[0],
+        values=np.arange(5.0)[None],
+        data=np.arange(5.0)[None],
+        feature_names=tuple("abcde"),
+        membership=np.eye(5, dtype=bool),
+        reference=None,
+    )
+    assert five.top()["feature"].tolist() == ["e", "d", "c"]
 
 
 def test_without_shap_the_extra_is_named(monkeypatch):
@@ -156,14 +205,28 @@ def test_standard_errors_follow_the_rows_into_tables_and_plots():
     np.testing.assert_array_equal(attribution.to_shap().error_std, errors)
 
 
+def test_errors_are_shown_if_any_is_above_zero():
+    errors = np.array([[0.0, 0.2, 0.0], [0.0, 0.0, 0.0]])
+    top = replace(make(), standard_errors=errors).top(1)
+    assert top["error"].tolist() == [0.2, 0.0]
+
+
 def test_exact_values_have_no_column_of_errors():
     exact = replace(make(), standard_errors=np.zeros((2, 3)))
     assert "error" not in exact.top(1).columns
 
 
-def test_what_has_not_converged_is_said():
-    attribution = replace(make(), converged=np.array([True, False]))
-    assert repr(attribution).endswith("2 rows, 3 features, 1 not converged>")
+@pytest.mark.parametrize(
+    ("converged", "said"),
+    [
+        ([False, False], ", 2 not converged>"),
+        ([True, False], ", 1 not converged>"),
+        ([True] * 2, ">"),
+    ],
+)
+def test_what_has_not_converged_is_said(converged, said):
+    attribution = replace(make(), converged=np.array(converged))
+    assert repr(attribution).endswith(f"2 rows, 3 features{said}")
 
 
 def test_members_are_sliced_along():
@@ -185,3 +248,78 @@ def test_rows_are_put_in_order_once_and_not_once_for_each(monkeypatch):
     assert len(attribution) > 1
     attribution.top(2)
     assert len(sorted_) == 1
+
+
+def alarming(**changes):
+    """Both rows are flagged; only in the second one normal is below the alarm."""
+    return replace(make(), threshold=0.4, **changes)
+
+
+def test_a_normal_that_raises_the_alarm_is_said():
+    attribution = alarming()
+    assert attribution.still_alarming.tolist() == [True, False]
+    assert repr(attribution).endswith("features, 1 whose normal still raises the alarm>")
+    assert attribution.remarks == (
+        "What was found as normal still raises the alarm: its score is 0.5, the alarm is at 0.4.",
+        "",
+    )
+
+
+def test_a_row_that_raises_no_alarm_has_no_normal_that_does():
+    attribution = replace(make(), threshold=2.0, base_values=np.array([3.0, 3.0]))
+    assert attribution.flagged.tolist() == [True, False]
+    assert attribution.still_alarming.tolist() == [True, False]
+
+
+def test_a_reference_that_is_the_row_itself_is_no_normal():
+    itself = make().data - np.array([[1.0], [0.0]])
+    assert alarming(reference=itself).still_alarming.tolist() == [True, True]
+    below = alarming(reference=itself, base_values=np.zeros(2))
+    assert below.still_alarming.tolist() == [False, True]
+
+
+def test_what_has_no_reference_is_held_against_the_alarm_by_its_base_value():
+    assert replace(make(reference=False), threshold=0.4).still_alarming.tolist() == [True, False]
+
+
+def test_a_base_value_that_is_no_score_raises_no_alarm():
+    attribution = alarming(scored_base=False)
+    assert not attribution.still_alarming.any()
+    assert attribution.remarks == ("", "")
+
+
+def test_without_a_threshold_no_normal_raises_an_alarm():
+    assert make().still_alarming.tolist() == [False, False]
+    assert make().remarks == ("", "")
+
+
+def test_the_score_and_the_alarm_are_told_apart_in_words():
+    (said, _) = alarming(base_values=np.array([0.4 + 1e-7, 0.0])).remarks
+    assert "its score is 0.4000001, the alarm is at 0.4." in said
+
+
+def test_fallback_follows_the_rows():
+    attribution = replace(make(), fallback=np.array([False, True]))
+    assert attribution[1].fallback.tolist() == [True]
+    assert concatenate([attribution[1], attribution[0]]).fallback.tolist() == [True, False]
+    assert repr(attribution).endswith("3 features, 1 by a slower definition>")
+    assert attribution.remarks[0] == ""
+    assert "another took its place" in attribution.remarks[1]
+
+
+def test_remarks_of_a_row_stand_beside_one_another():
+    attribution = alarming(converged=np.array([False, True]), fallback=np.array([True, True]))
+    first, second = attribution.remarks
+    assert first.count(".") >= 3
+    for text in ("did not reach its goal", "still raises the alarm", "another took its place"):
+        assert text in first
+    assert second == "The fast definition does not hold on this row: another took its place."
+    assert attribution[1].remarks == (second,)
+
+
+def test_remarks_of_an_ensemble_name_the_member():
+    fine = replace(make(), method="wKSH", threshold=9.0)
+    ensemble = alarming(method="both", members=(fine, alarming(method="comp")))
+    assert ensemble.still_alarming.tolist() == [True, False]
+    assert ensemble.remarks[0].startswith("comp: What was found as normal still raises the alarm")
+    assert ensemble.remarks[1] == ""

@@ -1,8 +1,10 @@
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag import Domain
+from whyflag import Domain, Explainer
 
 
 def test_infer_reads_scale_center_and_binary_columns():
@@ -30,6 +32,45 @@ def test_the_scale_of_a_constant_column_is_its_magnitude_or_one():
     assert Domain.infer([[1e6, -3.0]] * 3).scale.tolist() == [1e6, 3.0]
 
 
+def test_a_deviation_that_is_rounding_alone_is_no_scale():
+    rows = np.full((1000, 1), 0.1)
+    assert rows.std() > 0
+    assert Domain.infer(rows).scale[0] == pytest.approx(0.1)
+    assert Domain.infer([[1.0], [1.0 + 1e-6]]).scale[0] == pytest.approx(5e-7)
+
+
+def test_a_column_of_both_zeros_and_ones_is_binary_and_no_other_is():
+    rows = [[0.0, 0.0, 1.0, 0.0], [1.0, 2.0, 1.0, 0.5], [0.0, 1.0, 1.0, 1.0]]
+    assert Domain.infer(rows).binary.tolist() == [True, False, False, False]
+
+
+def test_infer_takes_fixed_columns_and_players():
+    domain = Domain.infer(np.eye(3), fixed=[1], players={"pair": [0, 2]})
+    assert domain.fixed.tolist() == [False, True, False]
+    assert domain.player_names == ("pair", "x1")
+
+
+def test_json_gives_the_domain_back():
+    domain = Domain(
+        ["a", "b", "c"],
+        scale=[1, 2, 3],
+        lower=[-np.inf, 0, 0],
+        upper=[5, np.inf, 1],
+        center=[np.nan, 4, np.nan],
+        binary=["c"],
+        fixed=["b"],
+        players={"g": ["a", "c"]},
+    )
+    content = json.loads(json.dumps(domain.to_json(), allow_nan=False))
+    again = Domain.from_json(content)
+    assert again.named
+    assert again.columns == domain.columns
+    assert again.player_names == ("g", "b")
+    for name in ("scale", "lower", "upper", "center", "binary", "fixed", "membership"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(domain, name))
+    assert not Domain.from_json(Domain(2).to_json()).named
+
+
 def test_players_are_groups_and_the_columns_left_over():
     domain = Domain(["a", "b", "c", "d"], players={"bd": ["b", "d"]})
     assert domain.player_names == ("a", "bd", "c")
@@ -44,7 +85,7 @@ def test_players_of_one_column_each_are_no_change():
 
 
 def test_names_positions_and_masks_mean_the_same():
-    for fixed in (["b"], [1], np.array([False, True])):
+    for fixed in (["b"], [1], np.array([1]), np.array([False, True]), [False, True]):
         assert Domain(["a", "b"], fixed=fixed).fixed.tolist() == [False, True]
 
 
@@ -55,6 +96,15 @@ def test_other_names_leave_everything_else_as_it_is():
     assert renamed.player_names == ("g", "b")
     for name in ("scale", "lower", "upper", "center", "binary", "fixed", "membership"):
         np.testing.assert_array_equal(getattr(renamed, name), getattr(domain, name))
+
+
+def test_a_column_may_have_one_value_only():
+    assert Domain(2, lower=1.0, upper=1.0).lower.tolist() == [1.0, 1.0]
+
+
+def test_names_that_are_given_are_told_from_numbers():
+    assert Domain(["x0", "x1"]).named
+    assert not Domain(2).named
 
 
 def test_its_arrays_are_not_the_callers():
@@ -79,6 +129,11 @@ def test_repr_says_what_it_holds():
         ({"lower": 2.0, "upper": 1.0}, "lower must not exceed upper, got"),
         ({"fixed": ["z"]}, "`fixed` must name columns.*got 'z'"),
         ({"fixed": [2]}, "positions from 0 to 1, got 2"),
+        ({"fixed": [-1]}, "positions from 0 to 1, got -1"),
+        ({"fixed": [True]}, "positions from 0 to 1, got True"),
+        ({"scale": np.inf}, "scale must be positive"),
+        ({"lower": [0.0, 2.0], "upper": 1.0}, "lower 2.0, upper 1.0 in column 'x1'"),
+        ({"lower": np.nan}, "lower must not exceed upper"),
         ({"players": {"g": [0, 1], "h": [1]}}, "'x1' belongs to several"),
         ({"players": {"g": []}}, "'g' has none"),
         ({"players": {"x0": [1]}}, "has the name of a column outside it"),
@@ -87,3 +142,16 @@ def test_repr_says_what_it_holds():
 def test_a_domain_that_is_none_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Domain(**{"columns": 2, **settings})
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 7.0])
+def test_a_column_that_never_varied_keeps_its_value(value):
+    """Of a column that is always 1 nobody knows that it could be 0."""
+    rows = np.column_stack([np.random.default_rng(0).normal(size=50), np.full(50, value)])
+    domain = Domain.infer(rows, bounded=True)
+    assert not domain.binary.any()
+    assert (domain.lower[1], domain.upper[1]) == (value, value)
+    explain = Explainer(lambda X: X[:, 0] ** 2 + 3 * X[:, 1], rows)
+    attribution = explain([[2.0, value]])
+    assert attribution.values[0, 1] == pytest.approx(0.0, abs=1e-4)
+    assert attribution.reference[0, 1] == value

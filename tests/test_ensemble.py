@@ -6,6 +6,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.worlds import correlated_rows, plant
+from helpers import SWITCH, SWITCHED, switched
 from whyflag import Domain, Ensemble, Explainer, combine
 from whyflag.detectors import GMM
 from whyflag.methods import ASH, IG
@@ -107,6 +108,9 @@ def test_several_detectors_are_combined_in_units_of_their_scores():
     by_gaussians, by_forest = attribution.members
     average = (by_gaussians.scores / by_gaussians.unit + by_forest.scores / by_forest.unit) / 2
     np.testing.assert_allclose(attribution.scores, average)
+    assert attribution.unit == 1.0
+    bases = [member.base_values / member.unit for member in attribution.members]
+    np.testing.assert_allclose(attribution.base_values, (bases[0] + bases[1]) / 2)
     excess = (by_gaussians.excess / by_gaussians.unit + by_forest.excess / by_forest.unit) / 2
     np.testing.assert_allclose(attribution.excess, excess)
     assert (attribution.values.argmax(axis=1) == CULPRITS).mean() >= 0.8
@@ -119,6 +123,12 @@ def test_a_detector_counts_by_how_far_it_finds_a_row_above_normal():
     alarmed = replace(alarmed, scores=base + 30.0, unit=10.0)
     combined = combine([calm, alarmed])
     np.testing.assert_allclose(combined.values, [[3 / 16, 1 / 16, 3 / 4, 0, 0]])
+
+
+def test_shares_sum_to_one_however_small_the_alarm():
+    member = with_values([[3, 1, 0, 0, 0]])
+    calm = replace(member, scores=member.base_values + 1e-3)
+    np.testing.assert_allclose(combine([calm]).values, [[0.75, 0.25, 0, 0, 0]])
 
 
 def test_members_of_one_detector_count_alike_beside_another_detector():
@@ -150,6 +160,38 @@ def test_what_has_not_converged_anywhere_has_not_converged():
     assert not attribution.converged.all()
 
 
+def test_a_normal_that_raises_the_alarm_by_any_member_is_said():
+    """marg's base value is a constant, and has no part in it."""
+    stuck = Domain.infer(NORMAL, fixed=[0])
+    rows = NORMAL[:4] + np.array([12.0, 0, 0, 0, 0])
+    members = [
+        Explainer(GAUSSIANS, NORMAL, "marg", domain=stuck),
+        Explainer(GAUSSIANS, NORMAL, "comp", domain=stuck),
+    ]
+    attribution = Ensemble(members)(rows)
+    assert attribution.flagged.all()
+    assert attribution.still_alarming.all()
+    assert not attribution.members[0].still_alarming.any()
+    assert all(text.startswith("comp: ") for text in attribution.remarks)
+    assert "4 whose normal still raises the alarm" in repr(attribution)
+    assert not Ensemble(explainers(methods=("marg", "comp")))(rows).still_alarming.any()
+
+
+def test_what_fell_back_by_any_member_did():
+    said = with_values([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0]])
+    slower = replace(said, fallback=np.array([False, True]))
+    assert combine([said, slower]).fallback.tolist() == [False, True]
+    assert combine([said, said]).fallback is None
+
+
+@pytest.mark.usefixtures("few_evaluations")
+def test_a_row_that_one_member_has_not_converged_in_says_so():
+    members = [Explainer(switched(), SWITCHED, name, domain=SWITCH) for name in ("KSH", "comp")]
+    attribution = Ensemble(members)(SWITCHED)
+    assert attribution.converged.tolist() == [True, False, True]
+    assert repr(attribution).count("3 features, 1 not converged") == 1
+
+
 def test_frames_keep_their_names():
     names = ["a", "b", "c", "d", "e"]
     normal = pd.DataFrame(NORMAL, columns=names)
@@ -171,6 +213,17 @@ def test_members_with_other_players_are_refused():
     grouped = Explainer(GAUSSIANS, NORMAL, domain=Domain(5, players={"pair": [0, 1]}))
     with pytest.raises(ValueError, match=r"same features in the same order.*'pair'"):
         Ensemble([*explainers(), grouped])
+    with pytest.raises(ValueError, match=r"same features in the same order.*'pair'"):
+        Ensemble([grouped, *explainers()])
+
+
+def test_attributions_to_other_players_are_refused():
+    whole = with_values([[1, 0, 0, 0, 0]])
+    other = replace(whole, feature_names=("a", "b", "c", "d", "e"))
+    with pytest.raises(ValueError, match=r"same features in the same order.*'a'"):
+        combine([whole, other])
+    with pytest.raises(ValueError, match=r"same features in the same order.*'a'"):
+        combine([whole, whole, other])
 
 
 def test_members_with_other_rows_are_refused():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers import SWITCH, SWITCHED, switched
 from whyflag import Domain, Explainer, as_score
 from whyflag.detectors import GMM
 
@@ -58,9 +59,17 @@ def test_a_missing_column_is_named(detector):
 
 
 def test_a_domain_is_enough(detector):
-    domain = Domain.infer(NORMAL)
+    domain = Domain.infer(NORMAL, bounded=True)
     with_rows, without = Explainer(detector, NORMAL), Explainer(detector, domain=domain)
     np.testing.assert_array_equal(with_rows(flagged()).values, without(flagged()).values)
+
+
+def test_normal_is_what_was_seen_whatever_is_known_of_the_score(detector):
+    score = as_score(detector)
+    for model in (score, lambda X: score(X)):
+        domain = Explainer(model, NORMAL).domain
+        np.testing.assert_array_equal(domain.lower, NORMAL.min())
+        np.testing.assert_array_equal(domain.upper, NORMAL.max())
 
 
 def test_an_array_takes_the_names_of_the_background(detector):
@@ -99,7 +108,10 @@ def test_method_and_settings_are_recorded(detector):
     ("arguments", "message"),
     [
         ({}, "needs normal rows as `background`, or a `domain`"),
-        ({"background": NORMAL, "chunk_size": 0}, "`chunk_size` must be at least 1, got 0"),
+        (
+            {"background": NORMAL, "chunk_size": 0},
+            "`chunk_size` must be a whole number, at least 1, or None, got 0",
+        ),
         ({"background": NORMAL.iloc[:, :3]}, "GMM scores rows of 4 features, got n_features=3"),
         ({"background": NORMAL.iloc[:0]}, "at least one row"),
         ({"background": NORMAL, "method": "lime"}, "`method` must be one of"),
@@ -160,13 +172,17 @@ def test_every_evaluation_of_a_row_is_counted():
     seen = []
 
     def score(X):
-        seen.append(len(X))
+        seen.append(X.copy())
         return (X**2).sum(axis=1)
 
     explain = Explainer(score, NORMAL)
     seen.clear()
     attribution = explain(flagged())
-    assert attribution.n_evaluations == sum(seen)
+    # How typical rows score is asked once for all, and whether the score jumps beside them: there
+    # two differences of each column, of two widths.
+    k, d = explain.domain.typical.shape
+    shared = k + k * (1 + 2 * 2 * d)
+    assert attribution.n_evaluations == sum(map(len, seen)) - shared
 
 
 def test_a_score_in_other_units_has_attributions_in_other_units():
@@ -229,3 +245,14 @@ def test_memory_is_bounded_by_the_chunk(detector):
 def test_pandas_and_torch_are_imported_only_when_needed():
     code = "import sys, whyflag; assert not {'pandas', 'torch', 'matplotlib'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+@pytest.mark.usefixtures("few_evaluations")
+@pytest.mark.parametrize("chunk_size", [None, 1])
+@pytest.mark.parametrize("method", ["ASH", "comp"])
+def test_a_row_that_has_not_converged_says_so_in_any_chunk(method, chunk_size):
+    explain = Explainer(switched(), method=method, domain=SWITCH, chunk_size=chunk_size)
+    attribution = explain(SWITCHED)
+    assert attribution.converged.tolist() == [True, False, True]
+    assert "3 features, 1 not converged" in repr(attribution)
+    assert attribution[1:].converged.tolist() == [False, True]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_average_precision_score, roc_auc_score
 
+import whyflag.metrics
 from benchmarks.worlds import random_mixture
 from whyflag import Explainer
 from whyflag.metrics import auroc, hits_at_k, mean_reciprocal_rank
@@ -63,8 +64,8 @@ def test_ties_count_as_the_average_over_their_orders(values, guilty):
 @pytest.mark.parametrize("p", [2, 10, 59])
 def test_a_constant_attribution_scores_like_chance(p):
     rng = np.random.default_rng(0)
-    culprits = rng.integers(p, size=20_000)
-    constant, random = np.zeros((20_000, p)), rng.normal(size=(20_000, p))
+    culprits = rng.integers(p, size=2_000)
+    constant, random = np.zeros((2_000, p)), rng.normal(size=(2_000, p))
     for measure in (mean_reciprocal_rank, hits_at_k, auroc):
         chance = measure(random, culprits)
         assert chance.low - 0.005 <= measure(constant, culprits).value <= chance.high + 0.005
@@ -97,12 +98,50 @@ def test_the_interval_covers_the_expected_value_about_as_often_as_it_says():
     assert 0.90 <= covered / 200 <= 0.985
 
 
+def test_the_interval_of_many_rows_is_the_normal_one():
+    values, culprits = VALUES.repeat(8, axis=0), CULPRITS.repeat(8)
+    measures = [mean_reciprocal_rank(values, culprits, seed=seed) for seed in range(8)]
+    ends = np.mean([(measure.low, measure.high) for measure in measures], axis=0)
+    deviation = measures[0].rows.std() / np.sqrt(400)
+    expected = measures[0].value + np.array([-1.96, 1.96]) * deviation
+    np.testing.assert_allclose(ends, expected, atol=0.1 * deviation)
+
+
 def test_the_bootstrap_is_seeded():
     one, same = (mean_reciprocal_rank(VALUES, CULPRITS, seed=4) for _ in range(2))
     other = mean_reciprocal_rank(VALUES, CULPRITS, seed=5)
     assert (one.low, one.high) == (same.low, same.high)
     assert (one.low, one.high) != (other.low, other.high)
     assert one.value == other.value
+
+
+@pytest.mark.parametrize("measure", [mean_reciprocal_rank, hits_at_k, auroc])
+def test_the_seed_is_0_unless_another_is_given(measure):
+    guilty = np.random.default_rng(2).random((50, 7)) < 0.4
+    guilty[:, 0], guilty[:, 1] = True, False
+    values = VALUES.round(1)  # ties make for finer shares
+    default = measure(values, guilty)
+    seeded, other = (measure(values, guilty, seed=seed) for seed in (0, 1))
+    assert (default.low, default.high) == (seeded.low, seeded.high)
+    assert (default.low, default.high) != (other.low, other.high)
+
+
+def test_pieces_do_not_change_the_interval(monkeypatch):
+    whole = mean_reciprocal_rank(VALUES, CULPRITS)
+    monkeypatch.setattr(whyflag.metrics, "CHUNK", 150)
+    in_pieces = mean_reciprocal_rank(VALUES, CULPRITS)
+    assert (in_pieces.low, in_pieces.high) == (whole.low, whole.high)
+
+
+@pytest.mark.parametrize("measure", [mean_reciprocal_rank, hits_at_k, auroc])
+def test_a_row_counts_alike_in_any_company(measure):
+    values = np.random.default_rng(0).integers(3, size=(30, 7)).astype(float)  # with ties
+    guilty = np.random.default_rng(1).random((30, 7)) < 0.3
+    guilty[:, 0], guilty[:, 1] = True, False
+    alone = [measure(v[None], g[None]).value for v, g in zip(values, guilty, strict=True)]
+    together = measure(values, guilty)
+    np.testing.assert_allclose(together.rows, alone)
+    assert together.value == pytest.approx(np.mean(alone))
 
 
 def test_many_rows_take_little_memory():

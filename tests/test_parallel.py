@@ -1,10 +1,13 @@
 import os
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.worlds import correlated_rows
+from helpers import assert_same_rows
 from whyflag import Explainer, explainer
 from whyflag.detectors import GMM, VAE
 from whyflag.parallel import count_jobs, in_processes
@@ -24,7 +27,9 @@ def test_jobs_are_counted():
     assert count_jobs(3) == 3
     assert count_jobs(-1) >= 1
     for wrong in (0, -2):
-        with pytest.raises(ValueError, match="`n_jobs` must be at least 1, or -1 for every core"):
+        with pytest.raises(
+            ValueError, match="`n_jobs` must be a whole number, at least 1, or -1, got"
+        ):
             count_jobs(wrong)
 
 
@@ -61,7 +66,8 @@ def test_the_result_is_the_same(make, method):
     detector = make(**settings).fit(NORMAL)
     one = Explainer(detector, NORMAL, method)(ROWS)
     several = Explainer(detector, NORMAL, method, n_jobs=2)(ROWS)
-    np.testing.assert_allclose(several.values, one.values, rtol=1e-6, atol=1e-6 * one.unit)
+    # Descent on a network ends at kinks, which rounding moves a little: 1.4e-9 was seen.
+    assert_same_rows(several, one, within=1e-8 if make is VAE else 1e-9)
     assert several.row_names == one.row_names
 
 
@@ -72,7 +78,11 @@ def test_a_plain_function_goes_along():
     np.testing.assert_allclose(explain(ROWS).unexplained, 0.0, atol=1e-9)
 
 
-def test_little_work_is_done_here():
+def test_little_work_is_done_here(monkeypatch):
+    ticks = count()  # a clock by which every chunk takes a thousandth of a second
+    clock = SimpleNamespace(perf_counter=lambda: 0.001 * next(ticks))
+    monkeypatch.setattr(explainer, "time", clock)
+
     class Here:
         """A score that can not be copied."""
 

@@ -39,6 +39,10 @@ class Attribution:
             where a method draws none.
         converged: Whether the work behind a row reached its goal, (n,): minimisations a minimum,
             integrals and draws their precision. None where a method has no such work.
+        fallback: Whether the method's own definition did not hold on a row, so that a slower one
+            took its place, (n,). None where a method has no other.
+        scored_base: Whether `base_values` are scores of what a method calls normal. By marg and
+            SFE they are not: nothing is known there, and what is left is a constant.
         method: The method's name.
         settings: The method's settings.
         additive: Whether the values are parts of the score.
@@ -65,6 +69,8 @@ class Attribution:
     reference: Matrix | None = None
     standard_errors: Matrix | None = None
     converged: BoolVector | None = None
+    fallback: BoolVector | None = None
+    scored_base: bool = True
     members: tuple[Attribution, ...] = ()
 
     @property
@@ -85,6 +91,47 @@ class Attribution:
     def flagged(self) -> BoolVector:
         """Whether each row is an alarm, (n,)."""
         return self.excess > 0
+
+    @property
+    def still_alarming(self) -> BoolVector:
+        """Whether a row is flagged and what is called normal raises the alarm as well, (n,).
+
+        Such a row is not explained: its values lead from one alarm to another. The same is said
+        where the reference is the row itself. It is asked of methods whose base value is a score:
+        of the reference, or of normal rows on average (KSH, wKSH). marg and SFE call nothing
+        normal (`scored_base`). In an ensemble one member is enough, by the alarm of its own
+        detector. Without a threshold no row is flagged, and none is still alarming.
+        """
+        if self.members:
+            return np.any([member.still_alarming for member in self.members], axis=0)
+        if self.threshold is None or not self.scored_base:
+            return np.zeros(len(self), dtype=np.bool_)
+        above = self.base_values > self.threshold
+        if self.reference is not None:
+            above |= (self.reference == self.data).all(axis=1)
+        return above & self.flagged
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be known of each row before its figures are used, n; "" where nothing is.
+
+        An ensemble's are those of its members, each with the member's name.
+        """
+        if self.members:
+            named = [
+                [f"{member.method}: {text}" if text else "" for text in member.remarks]
+                for member in self.members
+            ]
+            return tuple(" ".join(filter(None, texts)) for texts in zip(*named, strict=True))
+        said: list[list[str]] = [[] for _ in range(len(self))]
+        for i in np.flatnonzero(self._missed):
+            said[i].append(_MISSED)
+        if self.threshold is not None:
+            for i in np.flatnonzero(self.still_alarming):
+                said[i].append(_still_alarming(self.base_values[i], self.threshold))
+        for i in np.flatnonzero(self._fell_back):
+            said[i].append(_FELL_BACK)
+        return tuple(map(" ".join, said))
 
     @property
     def order(self) -> IntVector:
@@ -128,9 +175,13 @@ class Attribution:
         n, p = self.values.shape
         alarms = "" if self.threshold is None else f" ({int(self.flagged.sum())} flagged)"
         by = self.method or "no named method"
-        missed = 0 if self.converged is None else int((~self.converged).sum())
-        warning = f", {missed} not converged" if missed else ""
-        return f"<Attribution by {by}: {n} rows{alarms}, {p} features{warning}>"
+        counts = (
+            (self._missed, "not converged"),
+            (self.still_alarming, "whose normal still raises the alarm"),
+            (self._fell_back, "by a slower definition"),
+        )
+        warnings = "".join(f", {rows.sum()} {what}" for rows, what in counts if rows.any())
+        return f"<Attribution by {by}: {n} rows{alarms}, {p} features{warnings}>"
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])
@@ -200,9 +251,32 @@ class Attribution:
             error_std=None if self.standard_errors is None else self.standard_errors.copy(),
         )
 
+    @property
+    def _missed(self) -> BoolVector:
+        return np.zeros(len(self), np.bool_) if self.converged is None else ~self.converged
+
+    @property
+    def _fell_back(self) -> BoolVector:
+        return np.zeros(len(self), np.bool_) if self.fallback is None else self.fallback
+
     def _cell(self, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
         held = tuple(rows[i, self.membership[j]].tolist())
         return held[0] if len(held) == 1 else held
+
+
+# What `remarks` says; one place words it for the terminal, for files and for the report.
+_MISSED = "The computation did not reach its goal on this row: take its figures with care."
+_FELL_BACK = "The fast definition does not hold on this row: another took its place."
+
+
+def _still_alarming(base: float, alarm: float) -> str:
+    digits = 4
+    while digits < 17 and f"{base:.{digits}g}" == f"{alarm:.{digits}g}":
+        digits += 1  # as few as tell the two apart
+    return (
+        f"What was found as normal still raises the alarm: its score is {base:.{digits}g}, "
+        f"the alarm is at {alarm:.{digits}g}."
+    )
 
 
 _PER_ROW = (
@@ -214,6 +288,7 @@ _PER_ROW = (
     "reference",
     "standard_errors",
     "converged",
+    "fallback",
 )
 
 

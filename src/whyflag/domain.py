@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector, read_table
+from whyflag.clusters import cluster_centers
 
 Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
+
+TYPICAL = 8  # rows that stand for all normal rows
+LOOKED_AT = 1000  # normal rows that these are made from
 
 # Numbers of each column, and what they are where they are not finite.
 _NUMBERS = {"scale": np.nan, "lower": -np.inf, "upper": np.inf, "center": np.nan}
@@ -20,7 +24,8 @@ _NUMBERS = {"scale": np.nan, "lower": -np.inf, "upper": np.inf, "center": np.nan
 class Domain:
     """The values that a row may take, and the players among whom its score is divided.
 
-    This is all that ASH keeps of the training data: a few numbers for each column.
+    This is all that ASH keeps of the training data: a few numbers for each column, and a few
+    typical rows.
 
     Args:
         columns: The names of the columns, or their number (DataFrames then bring the names).
@@ -30,6 +35,7 @@ class Domain:
         upper: The largest value of each column.
         center: A typical value of each column, where the search for normal values looks first
             when the score has no gradient. NaN where there is none.
+        typical: A few typical rows, (k, d), where the search for normal values begins as well.
         binary: Columns that hold 0 or 1 (their bounds are 0 and 1, their scale is 1).
         fixed: Columns that may not move: they keep the row's value whatever happens.
         players: Groups of columns that are present or absent together and get one attribution
@@ -54,6 +60,7 @@ class Domain:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
         center: ArrayLike = np.nan,
+        typical: ArrayLike | None = None,
         binary: Columns = (),
         fixed: Columns = (),
         players: Mapping[str, Columns] | None = None,
@@ -71,6 +78,7 @@ class Domain:
         self.lower: Vector = np.where(self.binary, 0.0, self._vector(lower, "lower"))
         self.upper: Vector = np.where(self.binary, 1.0, self._vector(upper, "upper"))
         self.center: Vector = self._vector(center, "center")
+        self.typical: Matrix = self._typical(typical)  # k x d
         self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
         self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
         self._groups = {
@@ -89,19 +97,22 @@ class Domain:
     ) -> Domain:
         """Read the domain off normal rows (an array or a DataFrame).
 
-        Scale is the standard deviation, center the median; a column that holds only 0 and 1 is
-        binary. Columns are unbounded, as in the paper, unless `bounded` asks for the range that
-        the rows span.
+        Scale is the standard deviation, center the median; a column that holds both 0 and 1,
+        and nothing else, is binary. Columns are unbounded, as in the paper, unless `bounded` asks
+        for the range that the rows span.
         """
         table = read_table(background, name="background")
         rows = table.values
+        scale = _typical_change(rows)
         return cls(
             table.columns or rows.shape[1],
-            scale=_typical_change(rows),
+            scale=scale,
             lower=rows.min(axis=0) if bounded else -np.inf,
             upper=rows.max(axis=0) if bounded else np.inf,
             center=np.median(rows, axis=0),
-            binary=((rows == 0) | (rows == 1)).all(axis=0),
+            typical=typical_rows(rows, scale),
+            # Of a column that is always 1 nobody knows that it could be 0.
+            binary=((rows == 0) | (rows == 1)).all(axis=0) & (rows != rows[0]).any(axis=0),
             fixed=fixed,
             players=players,
         )
@@ -114,6 +125,7 @@ class Domain:
             lower=self.lower,
             upper=self.upper,
             center=self.center,
+            typical=self.typical,
             binary=self.binary,
             fixed=self.fixed,
             players=self._groups,
@@ -128,6 +140,7 @@ class Domain:
                 name: [value if np.isfinite(value) else None for value in values]
                 for name, values in numbers.items()
             },
+            "typical": self.typical.tolist(),
             "binary": self.binary.tolist(),
             "fixed": self.fixed.tolist(),
             "players": {name: mask.tolist() for name, mask in self._groups.items()},
@@ -143,6 +156,7 @@ class Domain:
         return cls(
             content["columns"],
             **numbers,
+            typical=content.get("typical"),
             binary=np.array(content["binary"], dtype=np.bool_),
             fixed=np.array(content["fixed"], dtype=np.bool_),
             players={
@@ -176,6 +190,16 @@ class Domain:
                 f"`{name}` must be a number or have shape ({self.n_columns},), got {given.shape}."
             )
         return np.broadcast_to(given, (self.n_columns,)).copy()
+
+    def _typical(self, value: ArrayLike | None) -> Matrix:
+        given = np.asarray([] if value is None else value, dtype=np.float64)
+        if given.size == 0:
+            return np.zeros((0, self.n_columns))
+        if given.ndim != 2 or given.shape[1] != self.n_columns or not np.isfinite(given).all():
+            raise ValueError(
+                f"`typical` must be finite rows of shape (k, {self.n_columns}), got {given.shape}."
+            )
+        return given.copy()
 
     def _mask(self, chosen: Columns, name: str) -> BoolVector:
         given = np.asarray(chosen)
@@ -224,6 +248,14 @@ class Domain:
         # Players stand in the order of their first columns, so that one column each is no change.
         ordered = sorted(masks.items(), key=lambda item: int(np.argmax(item[1])))
         return tuple(name for name, _ in ordered), np.array([mask for _, mask in ordered])
+
+
+def typical_rows(rows: Matrix, scale: Vector) -> Matrix:
+    """A few rows that stand for all: (n, d) -> (k, d)."""
+    some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+    centers, sizes = cluster_centers(rows[some], scale, TYPICAL, n_init=3)
+    # A cluster of one is an outlier, and a row of somebody's, word for word.
+    return centers[sizes > 1] if (sizes > 1).any() else centers
 
 
 def _typical_change(rows: Matrix) -> Vector:

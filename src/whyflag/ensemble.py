@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, Matrix
 from whyflag.attribution import Attribution
+from whyflag.checks import check_kind
 from whyflag.domain import Domain
 from whyflag.explainer import Explainer, score_of
 from whyflag.methods import Method, get_method
@@ -68,6 +69,8 @@ class Ensemble:
         self.explainers = tuple(explainers)
         if not self.explainers:
             raise ValueError("An ensemble needs at least one explainer, got none.")
+        for explainer in self.explainers:
+            check_kind("explainers", explainer, Explainer, "Explainers")
         first = self.explainers[0].domain
         for explainer in self.explainers[1:]:
             _refuse_others(first.player_names, explainer.domain.player_names)
@@ -109,6 +112,7 @@ def combine(members: Sequence[Attribution]) -> Attribution:
         additive=False,
         standard_errors=None,
         converged=_all_converged(members),
+        fallback=_any_fallback(members),
         members=tuple(members),
     )
 
@@ -162,3 +166,8 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
 def _all_converged(members: Sequence[Attribution]) -> BoolVector | None:
     known = [member.converged for member in members if member.converged is not None]
     return np.all(known, axis=0) if known else None
+
+
+def _any_fallback(members: Sequence[Attribution]) -> BoolVector | None:
+    known = [member.fallback for member in members if member.fallback is not None]
+    return np.any(known, axis=0) if known else None

@@ -13,13 +13,15 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from whyflag.adapters import as_score
-from whyflag.arrays import Matrix, Table, read_table
+from whyflag.arrays import Matrix, Table, Vector, read_table
 from whyflag.attribution import Attribution, concatenate
+from whyflag.checks import check_kind, check_whole
 from whyflag.domain import Columns, Domain
 from whyflag.memory import keep_freed_memory
 from whyflag.methods import Method, get_method
 from whyflag.parallel import count_jobs, in_processes
-from whyflag.score import CurvedScore, Score, evaluate, unit_from
+from whyflag.score import Score, evaluate, unit_from
+from whyflag.score.audit import refuse_other_answers
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
@@ -42,12 +44,12 @@ class Explainer:
         method: Name of a method of the paper, in any case, or a configured method such as
             `ASH(gamma=0.1)`.
         domain: What values a row may take, and who the players are; read off the background if
-            none is given. Then values stay within the range of the background, unless the score
-            has a bottom by nature (mixtures, distances, linear reconstructions).
-        chunk_size: Rows explained at a time; chosen to bound memory if none is given. Does not
-            change the result.
+            none is given. Then values stay within the range of the background, whatever is known
+            of the score.
+        chunk_size: Rows explained at a time; chosen to bound memory if none is given. Changes no
+            value by more than 1e-9 of the largest of its row.
         n_jobs: Processes that explain rows at the same time, if that takes long enough to be worth
-            it; -1 for one on every core. Does not change the result either.
+            it; -1 for one on every core. Changes no more than `chunk_size` does.
 
     >>> import numpy as np
     >>> from whyflag.detectors import GMM
@@ -73,8 +75,9 @@ class Explainer:
                 "Explainer needs normal rows as `background`, or a `domain` that says what "
                 "values are possible (Domain.infer(rows) makes one)."
             )
-        if chunk_size is not None and chunk_size < 1:
-            raise ValueError(f"`chunk_size` must be at least 1, got {chunk_size}.")
+        check_whole("chunk_size", chunk_size, at_least=1, or_none=True)
+        if domain is not None:
+            check_kind("domain", domain, Domain, "a Domain")
         self._n_jobs = count_jobs(n_jobs)
         keep_freed_memory()
         self.method = get_method(method)
@@ -99,18 +102,21 @@ class Explainer:
         table = self._read(X, "X")
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
         # A score that fails on a row does so now, not after an hour.
-        evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
+        before = self._evaluate(rows)
         # Shown only in a terminal, and only if it takes more than two seconds.
         with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
-            parts = []
+            parts, done = [], 0
             for part in self._explain(rows):
+                some = slice(done, done + len(part))
+                self._refuse_other_scores(before[some], part.scores, rows[some])
                 parts.append(part)
+                done += len(part)
                 bar.update(len(part))
         whole = concatenate(parts)
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         return replace(
             whole,
-            evaluations=whole.evaluations + 1,  # the one before the work began
+            evaluations=whole.evaluations + 2,  # before the work, and after it
             row_names=tuple(range(len(rows))) if table.index is None else table.index,
             feature_names=named.player_names,
             column_names=named.columns,
@@ -123,7 +129,7 @@ class Explainer:
         done, size = 0, self._chunk_size or min(FIRST_CHUNK, self._most_rows)
         while done < len(rows):
             begin = time.perf_counter()
-            part = self._bound.attribute(rows[done : done + size])
+            part = self._attribute(rows[done : done + size])
             took = time.perf_counter() - begin
             done += len(part)
             yield part
@@ -145,7 +151,27 @@ class Explainer:
         """The same in several processes: as many chunks for each, two at least, as large."""
         each = max(2, ceil(len(rows) / (size * self._n_jobs)))
         chunks = np.array_split(rows, min(len(rows), each * self._n_jobs))
-        return in_processes(self._n_jobs, self._bound.attribute, chunks)
+        return in_processes(self._n_jobs, self._attribute, chunks)
+
+    def _attribute(self, rows: Matrix) -> Attribution:
+        """Attributions of a score that is still the same when the work is done."""
+        part = self._bound.attribute(rows)
+        # In the process that did the work: a score may turn random in one of several.
+        self._refuse_other_scores(part.scores, self._evaluate(rows), rows)
+        return part
+
+    def _evaluate(self, rows: Matrix) -> Vector:
+        return evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
+
+    def _refuse_other_scores(self, one: Vector, other: Vector, rows: Matrix) -> None:
+        refuse_other_answers(
+            one,
+            other,
+            rows,
+            "is random: scored twice while it was being explained, a row got",
+            typical=self.score.unit or 0.0,
+            precision=self.score.precision,
+        )
 
     def _measure_unit(self, rows: Matrix) -> float:
         some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))
@@ -180,10 +206,7 @@ def infer_domain(
     score: Score, background: Any, players: Mapping[str, Columns] | None = None
 ) -> Domain:
     """The domain that normal rows have for a score."""
-    # Normal is what was seen: a score without a bottom, such as a linear one, would call ever
-    # further values more normal. One of known curvature has a bottom, and bounds cost time.
-    bounded = not isinstance(score, CurvedScore)
-    return Domain.infer(background, bounded=bounded, players=players)
+    return Domain.infer(background, bounded=True, players=players)
 
 
 def score_of(detector: Any, background: Any, domain: Domain | None) -> Score:

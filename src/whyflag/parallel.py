@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from whyflag.checks import check_whole
 from whyflag.memory import keep_freed_memory
 
 
@@ -12,11 +13,8 @@ def count_jobs(n_jobs: int) -> int:
     """How many processes; −1 stands for one on every core that this one may use."""
     from joblib import cpu_count
 
-    if n_jobs == -1:
-        return int(cpu_count())
-    if n_jobs < 1:
-        raise ValueError(f"`n_jobs` must be at least 1, or -1 for every core, got {n_jobs}.")
-    return n_jobs
+    check_whole("n_jobs", n_jobs, at_least=1, also=-1)
+    return int(cpu_count()) if n_jobs == -1 else n_jobs
 
 
 def in_processes(

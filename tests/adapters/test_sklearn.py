@@ -94,6 +94,13 @@ SMOOTH = {
     "Pipeline power": make_pipeline(PowerTransformer(), GaussianMixture(2, random_state=0)),
     "Pipeline robust, PCA": make_pipeline(RobustScaler(), PCA(6), EllipticEnvelope(random_state=0)),
     "Pipeline whitened": make_pipeline(PCA(whiten=True), GaussianMixture(2, random_state=0)),
+    "Pipeline columns": make_pipeline(
+        ColumnTransformer(
+            [("s", StandardScaler(), [5, 1]), ("p", PowerTransformer(), slice(2, 4))],
+            remainder=RobustScaler(),
+        ),
+        GaussianMixture(2, random_state=0),
+    ),
 }
 # … and without.
 STEPS = {
@@ -275,7 +282,7 @@ def test_a_weighted_kernel_density():
         scaled(Nystroem(kernel="laplacian", n_components=9, random_state=0), SGDOneClassSVM()),
         make_pipeline(MinMaxScaler(clip=True), GaussianMixture()),
         make_pipeline(PolynomialFeatures(), GaussianMixture(reg_covar=1.0)),
-        make_pipeline(ColumnTransformer([("s", StandardScaler(), [1, 0])]), GaussianMixture()),
+        make_pipeline(ColumnTransformer([("p", PolynomialFeatures(), [1, 0])]), GaussianMixture()),
         make_pipeline(FunctionTransformer(np.tanh), GaussianMixture()),
     ],
     ids=lambda detector: str(detector)[:30],

@@ -13,7 +13,7 @@ from whyflag.detectors.latent_mixture import LatentMixture
 from whyflag.score import DifferentiableScore
 
 SMALL = {"n_components": 2, "latent": 3, "hidden": 8}
-FLOOR = 1e-6  # the default
+FLOOR = 1e-6  # far below the default: what is degenerate stays so
 
 
 @parametrize_with_checks([DAGMM(**SMALL, max_updates=20), DAGMM(max_updates=5)])
@@ -64,7 +64,7 @@ def test_the_energy_is_that_of_the_mixture_of_all_training_rows(fitted):
     log_joint = []
     for k in range(2):
         weight = belongs[:, k]
-        covariance = np.cov(features.T, aweights=weight, ddof=0) + FLOOR * np.eye(8)
+        covariance = np.cov(features.T, aweights=weight, ddof=0) + fitted.reg_covar_ * np.eye(8)
         mean = np.average(features, axis=0, weights=weight)
         log_joint.append(
             np.log(weight.mean()) + multivariate_normal.logpdf(scored, mean, covariance)
@@ -142,7 +142,7 @@ def test_the_mixture_is_stable_towards_singularity(spread):
     ids=["constant", "one-hot", "rank one", "more columns than rows"],
 )
 def test_degenerate_rows_have_finite_scores(rows):
-    detector = DAGMM(2, 2, 4, max_updates=200).fit(rows)
+    detector = DAGMM(2, 2, 4, reg_covar=FLOOR, max_updates=200).fit(rows)
     assert np.isfinite(detector.score_samples(rows)).all()
     assert np.isfinite(detector.score_samples(np.zeros_like(rows))).all()
 
@@ -153,9 +153,10 @@ def test_no_variance_is_below_the_floor():
     assert variances.min() >= 0.1
 
 
-def test_a_floor_must_be_positive():
-    with pytest.raises(ValueError, match=r"`reg_covar` must be positive, got 0"):
-        DAGMM(**SMALL, reg_covar=0).fit(NORMAL)
+@pytest.mark.parametrize("floor", [0, -1.0, np.inf, np.nan])
+def test_a_floor_must_be_positive(floor):
+    with pytest.raises(ValueError, match="`reg_covar` must be a finite number, above 0, or None"):
+        DAGMM(**SMALL, reg_covar=floor).fit(NORMAL)
 
 
 def test_a_diverging_candidate_does_not_end_the_search():

@@ -69,6 +69,15 @@ def test_the_folder_holds_data_and_no_leftovers(saved):
     }
 
 
+def test_a_detector_of_before_the_floor_had_a_rule_comes_back_as_it_was(tmp_path):
+    fitted = GMM(2, reg_covar=1e-6).fit(ROWS)
+    del fitted.reg_covar_  # what was added to the variances stood in the settings only
+    fitted.save(tmp_path)
+    back = load(tmp_path)
+    np.testing.assert_array_equal(back.score_samples(ROWS), fitted.score_samples(ROWS))
+    np.testing.assert_array_equal(back.fit(ROWS).score_samples(ROWS), fitted.score_samples(ROWS))
+
+
 def test_saving_again_replaces(saved):
     other = GMM(3).fit(ROWS)
     other.save(saved)

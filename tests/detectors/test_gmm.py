@@ -97,6 +97,15 @@ def test_an_unfitted_detector_cannot_be_explained():
         ({"n_components": ()}, "n_components.*positive"),
         ({"validation_fraction": 1.0}, "validation_fraction.*at most 0.9"),
         ({"contamination": 0.9}, "contamination.*at most 0.5"),
+        ({"reg_covar": -0.1}, "`reg_covar` must be a finite number, at least 0, .*got -0.1"),
+        (
+            {"reg_covar": np.inf},
+            "`reg_covar` must be a finite number, at least 0, .*got inf",
+        ),
+        (
+            {"reg_covar": np.nan},
+            "`reg_covar` must be a finite number, at least 0, .*got nan",
+        ),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -67,6 +67,26 @@ def test_flips_as_indices_change_two_neighbours_wholly():
     assert near[:2].tolist() == [[0, 1, 1, 0]] * 2
 
 
+def test_a_model_through_zero_has_one_share_for_all_ones_and_one_for_all_zeros():
+    """Of copies of the row and its inverse, which hardly count."""
+    x = np.repeat([1.0, 0.0], [18, 41])
+    near = as_published.flipped_rows(x, np.eye(32, 59, dtype=bool))
+    shares = as_published.contributions(x, near, 40.0 + near[:, 3])
+    np.testing.assert_allclose(shares[:18], shares[0], rtol=1e-9)
+    np.testing.assert_allclose(shares[18:], shares[-1], rtol=1e-9)
+    assert shares[0] > shares[-1]
+    assert shares.sum() == pytest.approx(1.0)
+
+
+def test_a_model_through_zero_has_the_slope_of_a_score_that_is_zero_there():
+    """With the weights of equally far neighbours and little ridge, it is plain least squares."""
+    x, slope = np.array([2.0, 1.0]), np.array([3.0, -1.0])
+    near = x + 0.1 * np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]] * 1000)
+    shares = as_published.contributions(x, near, near @ slope)
+    expected = np.logaddexp(0, x * slope)
+    np.testing.assert_allclose(shares, expected / expected.sum(), rtol=1e-3)
+
+
 def test_scores_outside_0_and_1_have_no_logit():
     assert np.isnan(as_published.logit(np.array([-3.0, 7.0]))).all()
     assert as_published.logit(np.array([0.5]))[0] == 0

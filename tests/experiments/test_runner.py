@@ -2,29 +2,39 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from whyflag.experiments.cells import jobs
-from whyflag.experiments.runner import run
+from whyflag.experiments.runner import SETTINGS, run
 from whyflag.experiments.settings import QUICK
 from whyflag.experiments.store import Store
 from whyflag.experiments.work import fit_key
 
 SMALL = replace(QUICK, datasets=("BreastW",), most_rows=2, most_game_rows=1, max_updates=20)
-PROGRAM = """
-import sys
+AT = 12  # cells after which the run is killed
+PROGRAM = f"""
+import os, signal, sys, threading
 from dataclasses import replace
 from pathlib import Path
 from whyflag.experiments.runner import run
 from whyflag.experiments.settings import QUICK
+from whyflag.experiments.store import Store
+
+write, parent = Store.write, os.getppid()
+
+def write_and_kill(store, key, record):
+    write(store, key, record)
+    if len(list(store.folder.rglob("*.json"))) >= {AT}:
+        os.kill(parent, signal.SIGKILL)
+        threading.Event().wait()  # until the process ends because the run has
 
 if __name__ == "__main__":
     small = dict(datasets=("BreastW",), most_rows=2, most_game_rows=1, max_updates=20)
     run(replace(QUICK, **small), Path(sys.argv[1]), processes=1)
+else:  # imported by a process of the pool
+    Store.write = write_and_kill
 """
 
 
@@ -32,34 +42,18 @@ def cells(folder):
     return {path: path.stat().st_mtime_ns for path in (folder / "cells").rglob("*.json")}
 
 
-def children_of(parent):
-    stats = [path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat")]
-    return [int(s[0].split()[0]) for s in stats if int(s[2].split()[1]) == parent]
-
-
-def is_running(process):
-    stat = Path(f"/proc/{process}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+@pytest.mark.skipif(sys.platform == "win32", reason="kills a process as Unix does")
 def test_a_run_that_is_killed_goes_on_where_it_was(raw_files, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     folder = tmp_path / "results"
-    process = subprocess.Popen([sys.executable, str(program), str(folder)])  # noqa: S603
-    deadline = time.monotonic() + 120
-    while len(cells(folder)) < 12 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    children = children_of(process.pid)
-    assert children
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    while any(is_running(child) for child in children):  # they end with it
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    command = [sys.executable, str(program), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603
+        # There is an end to read when no process has it open: those of the pool end with the run.
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
     before = cells(folder)
-    assert len(before) >= 12
+    assert len(before) == AT
 
     outcome = run(SMALL, folder, processes=2)
     assert outcome.failed == {}
@@ -79,6 +73,13 @@ def test_results_of_other_settings_are_not_mixed(tmp_path):
     run(nothing, tmp_path)
     with pytest.raises(ValueError, match=r"other settings \(most_rows\)\. Choose another folder"):
         run(replace(nothing, most_rows=3), tmp_path)
+
+
+def test_results_of_settings_that_there_are_no_more_are_not_mixed(tmp_path):
+    store = Store(tmp_path / "cells")
+    store.write(SETTINGS, {"settings": SMALL.to_json() | {"variance_floor": 2.0}})
+    with pytest.raises(ValueError, match=r"other settings \(variance_floor\)\. Choose another"):
+        run(SMALL, tmp_path)
 
 
 def test_a_job_that_fails_does_not_stop_the_others(tmp_path, monkeypatch):

@@ -3,7 +3,9 @@ import pytest
 import shap
 
 import whyflag.games.base
+import whyflag.minimise
 from benchmarks.worlds import random_covariance, random_mixture
+from helpers import SWITCH, SWITCHED, Counted, switched
 from whyflag import Domain, as_score
 from whyflag.games import Background, LocalMinimum, Nearest, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.minimise import minimise
@@ -86,12 +88,15 @@ def test_local_minimum_of_one_gaussian_is_the_conditional_mean(gaussian):
 def test_relaxed_minimum_is_what_the_papers_text_says(energy):
     """z is x on S; elsewhere the average of x*(∅) and of x*({i}), i in S."""
     domain = Domain(D, scale=[0.5, 1, 2, 3])
-    values = RelaxedMinimum(energy, domain, gamma=0.1).bind(X)(ALL)
-    for row, x in enumerate(X):
+    game = RelaxedMinimum(energy, domain, gamma=0.1).bind(X)
+    values = game(ALL)
+    sound = np.ones(len(X), bool) if game.fallback is None else ~game.fallback
+    assert sound.mean() > 0.5
+    for row, x in zip(np.flatnonzero(sound), X[sound], strict=True):
 
         def star(members, x=x):
             keep = np.isin(np.arange(D), members)[None]
-            return minimise(energy, x[None], keep, domain, gamma=0.1).point[0]
+            return minimise(energy, x[None], keep, domain, gamma=0.1, basin="nearest").point[0]
 
         for column, coalition in enumerate(ALL):
             members = np.flatnonzero(coalition)
@@ -203,6 +208,49 @@ def test_evaluations_are_counted():
         assert game.n_evaluations.sum() == sum(calls)
 
 
+MINIMA = {
+    "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
+    "local": lambda score, domain: LocalMinimum(score, domain),
+    "box": lambda score, domain: NeighborhoodMinimum(score, domain, 10.0),
+    "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 10.0, "ball"),
+}
+
+
+@pytest.mark.usefixtures("few_evaluations")
+@pytest.mark.parametrize("name", MINIMA)
+def test_a_row_has_converged_only_if_each_of_its_minimisations_has(name):
+    """Without anyone the second row does not arrive; with the first column kept it does."""
+    game = MINIMA[name](switched(), SWITCH).bind(SWITCHED)
+    assert game.converged.tolist() == [True, False, True]
+    game(np.array([[True, False, False]]))
+    assert game.converged.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("name", ["local", "box", "ball"])
+def test_a_coalition_that_does_not_arrive_later_is_told_of_its_row_alone(name, monkeypatch):
+    game = MINIMA[name](switched(), SWITCH).bind(SWITCHED)
+    assert game.converged.all()
+    monkeypatch.setattr(whyflag.minimise, "MAX_GRADIENTS", 12)
+    coalitions = np.array([[False, False, False], [True, False, False]])
+    game(coalitions, np.array([0, 2]))
+    assert game.converged.all()
+    game(coalitions, np.array([0, 1]))
+    assert game.converged.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_each_row_counts_the_evaluations_that_it_takes(name, energy):
+    domain = Domain(D, lower=-1.5, upper=1.5)  # some rows are outside
+    counted = Counted(energy)
+    together = GAMES[name](counted, domain).bind(X)
+    together(ALL)
+    assert together.n_evaluations.sum() == counted.count
+    for row, count in zip(X, together.n_evaluations, strict=True):
+        alone = GAMES[name](energy, domain).bind(row[None])
+        alone(ALL)
+        assert count == pytest.approx(alone.n_evaluations[0], rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -212,12 +260,28 @@ def test_evaluations_are_counted():
         (lambda e: Background(e, lambda X: X), r"must have shape \(6, k, 4\), got \(6, 4\)"),
         (lambda e: Background(as_score(lambda X: X[:, 0]), lambda X: X[:, None]), "`domain`"),
         (lambda e: RelaxedMinimum(e, Domain(3)), r"shape \(n, 3\), got \(6, 4\)"),
-        (lambda e: LocalMinimum(e, Domain(D), gamma=-1), "`gamma` must be at least 0"),
+        (lambda e: LocalMinimum(e, Domain(D), gamma=-0.1), "`gamma` must be a finite number"),
+        (lambda e: RelaxedMinimum(e, Domain(D), gamma=-0.1), "`gamma` must be a finite number"),
+        (lambda e: NeighborhoodMinimum(e, Domain(D), radius=0), "`radius` must be a finite number"),
     ],
 )
 def test_bad_games_are_refused(make, message, energy):
     with pytest.raises(ValueError, match=message):
         make(energy).bind(X)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda e: LocalMinimum(e, Domain(D), gamma=-0.1),
+        lambda e: RelaxedMinimum(e, Domain(D), gamma=-0.1),
+        lambda e: NeighborhoodMinimum(e, Domain(D), radius=0),
+        lambda e: NeighborhoodMinimum(e, Domain(D), shape="cone"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_row_comes(wrong, energy):
+    with pytest.raises(ValueError, match=r"`(gamma|radius|shape)` must be"):
+        wrong(energy)
 
 
 @pytest.mark.parametrize("name", GAMES)

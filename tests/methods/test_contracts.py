@@ -1,13 +1,21 @@
 """Every method crossed with every contract, on every kind of score."""
 
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.svm import OneClassSVM
 
 from benchmarks.worlds import random_mixture
+from helpers import assert_same_rows
 from whyflag import Domain, Explainer, as_score
+from whyflag.attribution import concatenate
+from whyflag.detectors import DAGMM, GMM, VAE
 from whyflag.methods import ACE, ASH, COMP, IG, KSH, MARG, METHODS, SFE, WKSH
 from whyflag.score import AdditiveScore
 from whyflag.score.mixture import MixtureEnergy
@@ -53,6 +61,23 @@ KINDS = {
     "search": as_score(lambda X: ENERGY(X)),
     "additive": Squares(),
 }
+
+
+FAMILIES = {
+    "GMM": lambda: GMM(seed=0),
+    "VAE": lambda: VAE(latent=2, hidden=8, max_updates=200, seed=0),
+    "DAGMM": lambda: DAGMM(max_updates=200, seed=0),
+    "IsolationForest": lambda: IsolationForest(n_estimators=20, random_state=0),
+    "LocalOutlierFactor": lambda: LocalOutlierFactor(novelty=True),
+    "KernelDensity": lambda: KernelDensity(bandwidth=0.5),
+    "OneClassSVM": lambda: OneClassSVM(nu=0.1),
+    "PCA": lambda: PCA(2),
+}
+
+
+@cache
+def score_of_family(family):
+    return as_score(FAMILIES[family]().fit(NORMAL))
 
 
 def pytest_generate_tests(metafunc):
@@ -102,18 +127,29 @@ def test_input_is_unchanged(method, score):
     np.testing.assert_array_equal(attribution.data, X)
 
 
-def test_a_row_alone_equals_the_row_in_a_batch(method, score):
+def test_a_row_alone_is_the_row_in_a_batch(method, score):
     explainer = explain(score, method)
-    together = explainer(X)
-    alone = np.vstack([explainer(X[i : i + 1]).values for i in range(len(X))])
-    np.testing.assert_allclose(alone, together.values, atol=tolerance(score))
+    alone = concatenate([explainer(X[[i]]) for i in range(len(X))])
+    assert_same_rows(alone, explainer(X))
+    assert_same_rows(explainer(np.vstack([NORMAL[:20], X]))[20:], alone)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", METHODS)
+def test_a_row_alone_is_the_row_in_a_batch_of_every_family(name, family):
+    score = score_of_family(family)
+    if not isinstance(score, METHODS[name].needs):
+        pytest.skip(f"{name} does not take it")
+    explainer = explain(score, name)
+    alone = concatenate([explainer(X[[i]]) for i in range(len(X))])
+    assert_same_rows(explainer(np.vstack([NORMAL[:8], X]))[8:], alone)
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 5])
 def test_chunks_do_not_change_the_result(method, score, chunk_size):
     whole = Explainer(score, NORMAL, method)(X)
     chunked = Explainer(score, NORMAL, method, chunk_size=chunk_size)(X)
-    np.testing.assert_allclose(chunked.values, whole.values, atol=tolerance(score))
+    assert_same_rows(chunked, whole)
     np.testing.assert_allclose(chunked.base_values, whole.base_values, atol=tolerance(score))
     if whole.reference is not None:
         np.testing.assert_allclose(chunked.reference, whole.reference, atol=tolerance(score))
@@ -326,6 +362,18 @@ def test_a_fixed_column_gets_nothing(method, score):
     assert (attribution.values[:, [0, 2, 3]] != 0).any()
     if attribution.reference is not None:
         np.testing.assert_array_equal(attribution.reference[:, 1], X[:, 1])
+
+
+def test_a_normal_that_raises_the_alarm_is_said(method, score):
+    """The culprit may not move. marg and SFE call nothing normal, and have nothing to say."""
+    rows = X + np.array([0.0, 30.0, 0.0, 0.0])
+    alarm = as_score(score, threshold=float(score(NORMAL).max()))
+    attribution = explain(alarm, method, Domain(D, fixed=[1]))(rows)
+    assert attribution.flagged.all()
+    said = not isinstance(method, MARG | SFE)
+    assert attribution.still_alarming.tolist() == [said] * len(rows)
+    free = explain(alarm, method)(rows)
+    assert not free.still_alarming.any() or method == ASH(game="neighborhood")
 
 
 ONE_FEATURE = {

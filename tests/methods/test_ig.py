@@ -89,18 +89,21 @@ def test_a_limit_that_is_hit_is_said():
     assert (np.abs(attribution.unexplained) > 0).all()
 
 
+FIRST = np.eye(6)[0]  # the gradient of the first column
+
+
 def test_a_score_without_an_answer_on_the_way_is_refused():
     """NaN would otherwise be halved until the limit, and come out as an attribution."""
     gap = as_score(
-        lambda X: np.where(np.abs(X[:, 0]) < 0.5, np.nan, X[:, 0]), lambda X: np.ones_like(X)
+        lambda X: np.where(np.abs(X[:, 0]) < 0.5, np.nan, X[:, 0]), lambda X: FIRST + 0 * X
     )
     with pytest.raises(ValueError, match="The score must be finite, got nan"):
         Explainer(gap, np.full((2, 6), -2.0), "IG", domain=Domain(6))(np.full((1, 6), 2.0))
 
 
 def test_a_gradient_without_an_answer_on_the_way_is_refused():
-    gap = as_score(lambda X: X[:, 0], lambda X: np.where(np.abs(X) < 0.5, np.nan, 1.0))
-    with pytest.raises(ValueError, match="gradient"):
+    gap = as_score(lambda X: X[:, 0], lambda X: np.where(np.abs(X) < 0.5, np.nan, FIRST))
+    with pytest.raises(ValueError, match="IG needs a gradient that is finite"):
         Explainer(gap, np.full((2, 6), -2.0), "IG", domain=Domain(6))(np.full((1, 6), 2.0))
 
 
@@ -127,5 +130,5 @@ def test_float32_modules_are_no_trouble():
 
 @pytest.mark.parametrize(("n_steps", "max_steps"), [(0, 10), (20, 10)])
 def test_steps_that_make_no_sense_are_refused(n_steps, max_steps):
-    with pytest.raises(ValueError, match=r"`n_steps` must be at least 1 and at most `max_steps`"):
-        Explainer(random_mixture(6, 2, 10.0, seed=0), NORMAL, IG(n_steps, max_steps=max_steps))
+    with pytest.raises(ValueError, match=r"`n_steps` must be .*, got"):
+        IG(n_steps, max_steps=max_steps)

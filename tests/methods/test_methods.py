@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.worlds import random_mixture
-from whyflag import Domain
+from helpers import SWITCH, SWITCHED, switched
+from whyflag import Domain, as_score
 from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.methods import ASH, COMP, ShapleyMethod, get_method
 from whyflag.minimise import minimise
-from whyflag.shapley import Exact, Kernel
+from whyflag.shapley import Exact, Kernel, ShapleySolver
 
 ENERGY = random_mixture(3, 2, 10.0, seed=0)
 X = np.random.default_rng(0).normal(size=(4, 3)) * 2
@@ -60,7 +63,8 @@ def test_the_solver_can_be_chosen():
 def test_comp_is_the_move_to_the_normal_point_in_scales():
     domain = Domain(3, scale=[1.0, 10.0, 0.1])
     attribution = COMP(gamma=0.5).bind(ENERGY, domain).attribute(X)
-    point = minimise(ENERGY, X, np.zeros(X.shape, bool), domain, gamma=0.5).point
+    nothing = np.zeros(X.shape, bool)
+    point = minimise(ENERGY, X, nothing, domain, gamma=0.5, basin="nearest").point
     np.testing.assert_allclose(attribution.values, np.abs(point - X) / domain.scale)
 
 
@@ -68,3 +72,35 @@ def test_comp_of_a_group_is_the_norm_of_its_columns():
     single = COMP().bind(ENERGY, Domain(3)).attribute(X).values
     group = COMP().bind(ENERGY, Domain(3, players={"g": [0, 2]})).attribute(X).values
     np.testing.assert_allclose(group[:, 0], np.hypot(single[:, 0], single[:, 2]))
+
+
+@pytest.mark.usefixtures("few_evaluations")
+@pytest.mark.parametrize("method", [ASH(), ASH(game="local"), COMP()], ids=["v̲", "v̂", "comp"])
+def test_a_row_whose_minimum_was_not_reached_says_so(method):
+    attribution = method.bind(switched(), SWITCH).attribute(SWITCHED)
+    assert attribution.converged.tolist() == [True, False, True]
+    assert repr(attribution).count("3 features, 1 not converged") == 1
+
+
+@pytest.mark.usefixtures("few_evaluations")
+def test_minima_and_draws_must_both_have_converged():
+    class Doubtful(ShapleySolver):
+        def solve(self, game):
+            return replace(Exact().solve(game), converged=np.array([True, True, False]))
+
+    attribution = ASH(solver=Doubtful()).bind(switched(), SWITCH).attribute(SWITCHED)
+    assert attribution.converged.tolist() == [True, False, False]
+
+
+def test_comp_counts_the_evaluations_of_each_row():
+    seen = []
+
+    def score(X):
+        seen.append(len(X))
+        return ENERGY(X)
+
+    bound = COMP().bind(as_score(score), Domain(3))
+    bound.attribute(X)  # the audit
+    seen.clear()
+    attribution = bound.attribute(X)
+    assert attribution.n_evaluations == sum(seen)

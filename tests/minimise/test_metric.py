@@ -51,3 +51,23 @@ def test_it_inverts_the_free_block_of_the_ruling_curvature(most_kept):
     some = rng.random(b) < 0.5
     metric = metric.select(np.flatnonzero(some))
     check(metric, np.flatnonzero(some), other)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 2.0])
+def test_the_bottom_of_a_parabola_is_the_conditional_mean(gamma):
+    """γ adds to the curvature of every column; without it, this is the Gaussian's own."""
+    rng = np.random.default_rng(0)
+    energy, b = random_mixture(D, 3, 100.0, 0), 10
+    scale = rng.uniform(0.5, 2.0, D)
+    keep = rng.random((b, D)) < np.linspace(0, 1, b)[:, None]
+    X = rng.normal(size=(b, D))
+    problems = Problems(energy, X, keep, Domain(D, scale=scale), gamma=gamma)
+    regime = rng.integers(3, size=b)
+    away = rng.normal(size=(b, D))
+    bottom = Metric(problems.spectra, problems, regime).bottom(away)
+    for row, (free, held) in enumerate(zip(~keep, keep, strict=True)):
+        precision = np.linalg.inv(energy.covariances[regime[row]]) * np.outer(scale, scale)
+        covariance = np.linalg.inv(precision + 2 * gamma / D * np.eye(D))
+        gain = covariance[np.ix_(free, held)] @ np.linalg.inv(covariance[np.ix_(held, held)])
+        np.testing.assert_allclose(bottom[row, free], gain @ away[row, held], atol=1e-8)
+        np.testing.assert_array_equal(bottom[row, held], away[row, held])

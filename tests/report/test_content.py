@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag import Ensemble, Explainer
+from whyflag import Domain, Ensemble, Explainer
 from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.report.content import MOST_ROWS, content
@@ -64,7 +64,7 @@ def test_mending_one_of_two_that_go_together_does_not_raise_the_score():
     """What would have been normal for the whole row would: the other one has not moved."""
     normal = RNG.multivariate_normal([0, 0], [[1, 0.99], [0.99, 1]], size=400)
     explain = Explainer(GMM(1).fit(normal), normal)
-    said = explain([[6.0, 6.5]])
+    said = explain([[2.0, 2.8]])  # each within the range of normal rows
     mended = mend(said, explain)
     assert mended.scores[0, 0] < said.scores[0]
     pasted = np.where(said.membership[said.order[0, 0]], said.reference[0], said.data[0])
@@ -102,3 +102,12 @@ def test_members_of_an_ensemble_have_their_say():
     assert [member["method"] for member in row["members"]] == ["ASH", "wKSH"]
     assert row["agreement"] == pytest.approx(ensemble.agreement[0], rel=1e-5)
     assert "base" in row
+
+
+def test_a_remark_is_on_the_row_that_it_is_about():
+    stuck = Explainer(DETECTOR, NORMAL, domain=Domain(4, fixed=[1]))(ODD)
+    said = content(stuck)["rows"]
+    assert {row["name"] for row in said if "remark" in row} == {"p", "q"}
+    first = next(row for row in said if row["name"] == "p")
+    assert first["remark"] == stuck.remarks[0]
+    assert "still raises the alarm" in first["remark"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from browser import open_browser
 
-from whyflag import Ensemble, Explainer
+from whyflag import Domain, Ensemble, Explainer
 from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.report import write_report
@@ -135,6 +135,17 @@ def test_mended_scores_fall_below_the_alarm(page):
 def test_methods_have_their_say(page):
     heads = [head.text for head in all_of(page, ".members th[scope=col]")]
     assert heads == ["Share of the blame", "ASH", "wKSH"]
+
+
+def test_a_remark_stands_on_its_row_and_nowhere_else(browser, tmp_path):
+    path = tmp_path / "stuck.html"
+    write_report(Explainer(DETECTOR, NORMAL, domain=Domain(3, fixed=[0]))(ODD), path)
+    browser.get(path.as_uri())
+    assert "still raises the alarm: its score is" in one_of(browser, "#detail-body .remark").text
+    marked = [line.text for line in all_of(browser, "#rows tbody tr") if "!" in line.text]
+    assert len(marked) == 1
+    all_of(browser, "#rows tbody tr")[1].click()
+    assert not all_of(browser, ".remark")
 
 
 def test_a_group_leads_to_its_rows(page):

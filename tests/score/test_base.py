@@ -27,3 +27,33 @@ def test_the_unit_of_a_gaussians_energy_is_a_nat():
 def test_the_unit_is_never_zero():
     assert unit_from(np.full(9, 3.0), 2) == 1.0
     assert unit_from(np.array([0.0, 0.0, 0.0, 0.0, 5.0]), 2) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("d", [2, 8])
+def test_the_unit_is_the_quartiles_distance_in_deviations_of_an_energy(d):
+    scores = 1.349 * np.arange(5.0)  # quartiles 1.349 and 3 · 1.349: a deviation of 2
+    assert unit_from(scores, d) == pytest.approx(2 / np.sqrt(d / 2))
+
+
+def test_rows_are_scored_at_most_so_many_at_a_time():
+    sizes = []
+
+    class Recorded(Score):
+        def __call__(self, X):
+            sizes.append(len(X))
+            return X.sum(axis=1)
+
+    np.testing.assert_array_equal(evaluate(Recorded(), X, chunk=8), X.sum(axis=1))
+    assert sizes == [8, 8, 4]
+    sizes.clear()
+    evaluate(Recorded(), X)
+    assert sizes == [20]
+
+
+def test_a_score_with_an_answer_too_few_is_refused():
+    class Short(Score):
+        def __call__(self, X):
+            return X[1:, 0]
+
+    with pytest.raises(ValueError, match=r"to shape \(20,\), got \(19,\) from Short"):
+        evaluate(Short(), X)

@@ -3,6 +3,7 @@ import pytest
 
 from whyflag import as_score
 from whyflag.score import DifferentiableScore
+from whyflag.score.function import Audited, DifferentiableFunctionScore, FunctionScore
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -39,6 +40,50 @@ def test_the_audit_goes_on_until_a_row_has_company():
     score(X[:1])  # alone or among copies of itself, every row scores 0
     with pytest.raises(ValueError, match="depends on the other rows"):
         score(X)
+
+
+@pytest.mark.parametrize("row", [0, -1])
+def test_the_first_and_the_last_row_are_scored_alone(row):
+    def unfair(X):
+        values = squares(X)
+        values[row] += len(X)
+        return values
+
+    with pytest.raises(ValueError, match="depends on the other rows"):
+        as_score(unfair)(X)
+
+
+@pytest.mark.parametrize(("size", "difference"), [(1.0, 1e-5), (1e4, 0.1)])
+def test_answers_may_differ_by_rounding_alone(size, difference):
+    """By a hundred-thousandth of the largest score, or of 1."""
+
+    def score(by):
+        return as_score(lambda X: np.full(len(X), size) + by * (len(X) == 1))
+
+    assert score(0.5 * difference)(X).shape == (20,)
+    with pytest.raises(ValueError, match="depends on the other rows"):
+        score(2 * difference)(X)
+
+
+def test_a_score_whose_low_values_are_anomalous_is_turned_with_its_gradient():
+    score = as_score(squares, lambda X: 2 * X, higher_is_anomalous=False)
+    value, gradient = score.value_and_grad(X)
+    np.testing.assert_array_equal(score(X), -squares(X))
+    np.testing.assert_array_equal(value, -squares(X))
+    np.testing.assert_array_equal(gradient, -2 * X)
+
+
+def test_unless_told_otherwise_high_values_are_the_anomalous_ones():
+    with_slope = DifferentiableFunctionScore(squares, lambda X: 2 * X)
+    for score in (FunctionScore(squares), with_slope, Audited(squares)):
+        np.testing.assert_array_equal(score(X), squares(X))
+    np.testing.assert_array_equal(with_slope.value_and_grad(X)[1], 2 * X)
+
+
+def test_the_number_of_columns_is_known_if_it_is_told():
+    assert FunctionScore(squares, 3).n_features == 3
+    assert DifferentiableFunctionScore(squares, lambda X: 2 * X, 3).n_features == 3
+    assert FunctionScore(squares).n_features is None
 
 
 def test_single_precision_inside_is_no_dependence():

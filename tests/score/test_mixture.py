@@ -4,6 +4,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
+import whyflag.score.mixture
 from benchmarks.worlds import random_mixture
 from helpers import random_coalitions
 from whyflag.score.mixture import MixtureEnergy
@@ -77,3 +78,32 @@ def test_curvature_is_the_second_derivative_where_one_component_dominates():
     step = np.full(4, 0.01)
     ahead = apart.value_and_grad(x + step)[1] - apart.value_and_grad(x)[1]
     np.testing.assert_allclose(ahead[0], energy.curvatures[1] @ step, rtol=1e-8)
+
+
+def test_far_from_every_component_the_energy_is_still_exact(energy):
+    rows = X * 1e3
+    np.testing.assert_allclose(energy(rows), scipy_energy(energy, rows, np.arange(5)), rtol=1e-12)
+    keep = np.eye(5, dtype=bool)
+    expected = [scipy_energy(energy, rows, np.array([i])) for i in range(5)]
+    np.testing.assert_allclose(energy.marginal(rows, keep), np.transpose(expected), rtol=1e-12)
+
+
+def test_blocks_do_not_change_what_is_said_of_a_row(energy, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(50, 5)) * 2
+    whole = (energy(rows), *energy.value_grad_curvature(rows))
+    monkeypatch.setattr(whyflag.score.mixture, "BLOCK", 1)
+    monkeypatch.setattr(whyflag.score.mixture, "FEWEST", 7)
+    in_blocks = (energy(rows), *energy.value_grad_curvature(rows))
+    for one, other in zip(in_blocks, whole, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_the_component_of_the_largest_share_rules(energy):
+    _, _, regime = energy.value_grad_curvature(X)
+    joint = [
+        log_weight + multivariate_normal.logpdf(X, mean, covariance)
+        for log_weight, mean, covariance in zip(
+            energy.log_weights, energy.means, energy.covariances, strict=True
+        )
+    ]
+    np.testing.assert_array_equal(regime, np.argmax(joint, axis=0))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import whyflag.shapley.exact
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import numbered, sample_of_size
 from whyflag.shapley.kernel import design, n_pairs
@@ -250,7 +251,9 @@ def test_standard_errors_equal_the_sum_over_neighbours_written_out():
 def test_errors_that_nothing_tells_are_not_called_none(p, budget):
     """Single players take the whole budget, or leave one pair: the values are not exact."""
     game = FunctionGame(p, lambda z: np.sin(z.sum(axis=1) * 1.0), n=2)
-    assert np.isinf(Kernel(budget).solve(game).standard_errors).all()
+    found = Kernel(budget).solve(game)
+    assert np.isinf(found.standard_errors).all()
+    assert found.converged.all()  # no precision was asked for
 
 
 def test_a_precision_does_not_stop_at_errors_that_are_not_known():
@@ -297,6 +300,37 @@ def test_a_precision_out_of_reach_ends_at_the_cap_and_says_so():
     np.testing.assert_allclose(capped.values.sum(axis=1), capped.full - capped.empty, atol=1e-12)
 
 
+@pytest.mark.parametrize(("goal", "grows"), [(0.95, 2**0.5), (0.65, 2**1.5), (1e-3, 4.0)])
+def test_a_budget_grows_as_errors_ask_by_powers_of_root_two_four_times_at_most(goal, grows):
+    p = 16
+    game = TanhGame(p, np.random.default_rng(0).normal(size=p), scale=np.array([1.0]))
+    error = Kernel(400).solve(game).standard_errors.max()
+    asked = []
+
+    def counted(coalitions, rows=None):
+        asked.append(len(coalitions) - 2)
+        return game(coalitions, rows)
+
+    Kernel(400, precision=goal * error, max_budget=2000).solve(FunctionGame(p, counted))
+    assert asked[:2] == [400, int(400 * grows) // 2 * 2]
+    assert asked[-1] <= 2000
+
+
+def test_a_precision_is_one_of_every_player():
+    game = TanhGame(16, np.random.default_rng(0).normal(size=16), scale=np.array([1.0]))
+    errors = Kernel(400).solve(game).standard_errors
+    precision = (errors.min() + errors.max()) / 2
+    assert not Kernel(400, precision=precision, max_budget=400).solve(game).converged.any()
+    assert Kernel(400, precision=precision).solve(game).standard_errors.max() <= precision
+
+
+def test_the_budget_that_was_asked_for_is_spent_even_above_the_cap():
+    game = TanhGame(16, np.random.default_rng(0).normal(size=16), scale=np.array([1.0]))
+    capped = Kernel(400, precision=1e-9, max_budget=100).solve(game)
+    assert capped.n_coalitions.tolist() == [402]
+    assert not capped.converged.any()
+
+
 def test_a_precision_may_take_all_coalitions():
     game = TableGame(10)
     found = Kernel(100, precision=1e-9).solve(game)
@@ -306,8 +340,8 @@ def test_a_precision_may_take_all_coalitions():
 
 
 def test_a_precision_must_be_positive():
-    with pytest.raises(ValueError, match=r"`precision` must be above 0, got 0"):
-        Kernel(precision=0).solve(TableGame(4))
+    with pytest.raises(ValueError, match=r"`precision` must be a finite number, above 0, .* got 0"):
+        Kernel(precision=0)
 
 
 class TanhGame:
@@ -327,6 +361,27 @@ def test_same_seed_same_bits_other_seed_other_bits():
     one, same, other = (Kernel(300, seed=s).solve(game).values for s in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert (one != other).any()
+    default, first = Kernel(300).solve(game).values, Kernel(300, seed=0).solve(game).values
+    np.testing.assert_array_equal(default, first)
+
+
+def test_pieces_do_not_change_exact_values(monkeypatch):
+    game = TableGame(5)
+    monkeypatch.setattr(whyflag.shapley.exact, "CHUNK", 7)
+    found = Exact().solve(game)
+    np.testing.assert_allclose(found.values, by_permutations(game), atol=1e-10)
+    np.testing.assert_array_equal(found.empty, game.table[:, 0])
+    np.testing.assert_array_equal(found.full, game.table[:, -1])
+    assert found.converged.all()
+
+
+def test_exact_takes_as_many_players_as_it_says():
+    game = FunctionGame(4, lambda z: z.sum(axis=1) * 1.0)
+    np.testing.assert_allclose(Exact(max_players=4).solve(game).values, np.ones((1, 4)))
+    with pytest.raises(ValueError, match=r"4 players takes 2\^4 coalitions, more than 2\^3"):
+        Exact(max_players=3).solve(game)
+    with pytest.raises(ValueError, match=r"more than 2\^20"):
+        Exact().solve(FunctionGame(21, game.function))
 
 
 def test_exact_refuses_what_would_not_end():
@@ -348,10 +403,12 @@ def test_kernel_refuses_a_budget_that_leaves_values_open():
         Kernel(39).solve(FunctionGame(20, lambda z: z.sum(axis=1)))
 
 
-@pytest.mark.parametrize(("p", "budget"), [(4, 14), (7, 60), (12, 500), (13, 2000), (40, 200)])
+@pytest.mark.parametrize(
+    ("p", "budget"), [(4, 12), (4, 14), (7, 60), (12, 500), (13, 2000), (40, 200)]
+)
 def test_a_design_has_pairs_no_coalition_twice_and_the_kernels_weight(p, budget):
     half, weights, unseen = design(p, budget, np.random.default_rng(0))
-    assert 2 * len(half) <= budget
+    assert 2 * len(half) == budget
     coalitions = np.vstack([half, ~half])
     assert len(np.unique(coalitions, axis=0)) == len(coalitions)
     size = half.sum(axis=1)

@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_number, check_whole
 from whyflag.score import Score
 from whyflag.score.function import DifferentiableFunctionScore, FunctionScore
 
@@ -43,6 +44,8 @@ def as_score(
     >>> score(np.array([[3.0, 4.0]]))
     array([25.])
     """
+    check_whole("n_features", n_features, at_least=1, or_none=True)
+    check_number("threshold", threshold, or_none=True)
     score = _adapt(detector)
     if score is None:
         return _from_function(detector, gradient, n_features, higher_is_anomalous, threshold)

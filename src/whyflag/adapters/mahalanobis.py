@@ -24,6 +24,7 @@ class MahalanobisDistance(CurvedScore, MarginalScore):
         self.n_features = len(location)
         self.unit = 2.0  # half of it is the energy of a Gaussian
         self.curvatures = 2 * precision[None]  # 1 x d x d
+        self.centers = location[None]  # 1 x d
         self._location = location
         self._covariance = covariance
         self._precision = precision

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
+from copy import copy, deepcopy
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -12,12 +13,13 @@ from sklearn.exceptions import NotFittedError
 from whyflag.adapters import sklearn
 from whyflag.adapters.kernels import KernelExpansion
 from whyflag.adapters.mahalanobis import MahalanobisDistance
-from whyflag.adapters.pyod_networks import NETWORKS, network_score
+from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score
 from whyflag.adapters.tails import TailProbability
 from whyflag.adapters.transformed import transformed
 from whyflag.adapters.transformers import as_map
 from whyflag.arrays import Matrix, Vector
 from whyflag.score import DifferentiableScore, Score
+from whyflag.score.audit import Original
 from whyflag.score.function import FunctionScore
 
 
@@ -29,10 +31,40 @@ def adapt(detector: Any) -> Score:
     if not hasattr(detector, "decision_scores_"):
         raise NotFittedError(f"{type(detector).__name__} must be fitted before it is explained.")
     # Some of PyOD's detectors write to themselves when they score.
-    detector = deepcopy(detector)
-    score = _known(detector) or FunctionScore(detector.decision_function)
-    score.threshold = float(detector.threshold_)
+    own = deepcopy(detector)
+    score = _known(own) or FunctionScore(own.decision_function)
+    if not isinstance(score, FunctionScore):
+        score.original = _original(detector)
+    score.threshold = float(own.threshold_)
     return score
+
+
+def _original(detector: Any) -> Original:
+    name = type(detector).__name__
+    network = name in NETWORKS
+    return Original(
+        NetworkItself(deepcopy(detector)) if network else _Own(copy(detector)),
+        name,
+        "Pass the detector's own function: as_score(detector.decision_function).",
+        alone=name in ("COPOD", "ECOD"),  # they count a row among those that it comes with
+        precision=float(np.finfo(np.float32).eps if network else np.finfo(np.float64).eps),
+    )
+
+
+@final
+@dataclass(frozen=True)
+class _Own:
+    """What a detector itself says."""
+
+    detector: Any
+
+    def __call__(self, X: Matrix) -> Vector:
+        own = deepcopy(self.detector)
+        rows = X
+        if inner := {"GMM": "detector_", "KDE": "kde_"}.get(type(own).__name__):
+            detector, rows = sklearn.keeping_digits(getattr(own, inner), X)
+            setattr(own, inner, detector)
+        return np.asarray(own.decision_function(rows), dtype=np.float64)
 
 
 def _known(detector: Any) -> Score | None:
@@ -65,12 +97,11 @@ def _minimum_covariance(detector: Any) -> MahalanobisDistance:
     return MahalanobisDistance(robust.location_, robust.covariance_, robust.get_precision())
 
 
-def _principal_components(detector: Any) -> Score | None:
+def _principal_components(detector: Any) -> Score:
     score = DistanceSum(detector.selected_components_, 1 / detector.selected_w_components_)
     if not detector.standardization:
         return score
-    scaling = as_map(detector.scaler_, detector.scaler_.n_features_in_)
-    return None if scaling is None else transformed([scaling], score)
+    return transformed([as_map(detector.scaler_)], score)
 
 
 @final

@@ -8,11 +8,12 @@ way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from whyflag.arrays import Vector
+from whyflag.arrays import Matrix, Vector
 from whyflag.score import Score
 
 if TYPE_CHECKING:
@@ -37,6 +38,34 @@ def network_score(detector: Any) -> Score:
         return forward(detector, (rows - location) / spread)
 
     return TorchScore(function, runner=Runner(modules=modules))
+
+
+@final
+@dataclass(frozen=True)
+class NetworkItself:
+    """What a network's detector itself says, without what it leaves to chance.
+
+    Modules are in evaluation mode, and a variational autoencoder decodes the mean of its draw.
+    """
+
+    detector: Any  # a copy
+
+    def __call__(self, X: Matrix) -> Vector:
+        import torch
+
+        names, _ = NETWORKS[type(self.detector).__name__]
+        for name in names:
+            module = getattr(self.detector, name).eval()
+            if type(self.detector).__name__ == "VAE":
+                module.reparameterize = _mean_of_draw
+        self.detector.verbose = 0
+        # Batches are drawn with a seed from PyTorch's generator, which is the caller's.
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            return np.asarray(self.detector.decision_function(X), dtype=np.float64)
+
+
+def _mean_of_draw(mean: Tensor, log_variance: Tensor) -> Tensor:
+    return mean
 
 
 def _standardisation(detector: Any) -> tuple[Vector, Vector]:

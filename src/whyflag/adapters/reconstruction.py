@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -42,6 +43,19 @@ class LinearReconstruction(CurvedScore, AdditiveScore):
 
     def parts(self, X: Matrix) -> Matrix:
         return (X - self._reconstruct(X)) ** 2
+
+
+@final
+@dataclass(frozen=True)
+class AffineError:
+    """‖x − r(x)‖² of an r that is affine, from its value at the first row on."""
+
+    reconstruct: Callable[[Matrix], Matrix]
+    matrix: Matrix  # d x d
+
+    def __call__(self, X: Matrix) -> Vector:
+        residual = X - self.reconstruct(X[:1]) - (X - X[:1]) @ self.matrix
+        return np.einsum("nd,nd->n", residual, residual)
 
 
 @final

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from copy import deepcopy
-from typing import Any
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 from scipy.special import digamma
@@ -24,11 +26,18 @@ from whyflag.adapters import as_score
 from whyflag.adapters.forest import IsolationForestScore
 from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
 from whyflag.adapters.mahalanobis import MahalanobisDistance
-from whyflag.adapters.reconstruction import LinearReconstruction, Reconstruction
+from whyflag.adapters.reconstruction import AffineError, LinearReconstruction, Reconstruction
 from whyflag.adapters.transformed import transformed
-from whyflag.adapters.transformers import as_map, kernel_of, transform, with_names
+from whyflag.adapters.transformers import (
+    as_map,
+    kernel_of,
+    transform,
+    with_names,
+    working_steps,
+)
 from whyflag.arrays import Matrix, Tensor, Vector
-from whyflag.score import DifferentiableScore, Score
+from whyflag.score import Score
+from whyflag.score.audit import Original
 from whyflag.score.function import FunctionScore
 from whyflag.score.mixture import MixtureEnergy
 
@@ -47,9 +56,15 @@ def adapt(detector: Any) -> Score:
             "with novelty=True."
         )
     check_is_fitted(detector)
-    score = _pipeline(detector) if isinstance(detector, Pipeline) else _estimator(detector)
-    score.n_features = getattr(detector, "n_features_in_", None)
-    if (names := getattr(detector, "feature_names_in_", None)) is not None:
+    if isinstance(detector, Pipeline):
+        score = _pipeline(detector)
+        _compare_maps(score, detector)
+    else:
+        score = _estimator(detector)
+    # A Pipeline asks its first step, which may be one that does nothing.
+    entrance = next(iter(working_steps([detector])))
+    score.n_features = getattr(entrance, "n_features_in_", score.n_features)
+    if (names := getattr(entrance, "feature_names_in_", None)) is not None:
         score.feature_names = tuple(str(name) for name in names)
     if score.threshold is None and (offset := getattr(detector, "offset_", None)) is not None:
         score.threshold = -float(np.ravel(offset)[0])
@@ -60,6 +75,7 @@ def _estimator(detector: Any) -> Score:
     # Of a subclass nothing is known: it may score otherwise.
     build = _KNOWN.get(type(detector))
     if build is not None and (score := build(detector)) is not None:
+        score.original = score.original or _original(detector)
         return score
     own = deepcopy(detector)  # neighbours' trees, for one, count the times they are asked
     if type(own).__module__.startswith("sklearn.decomposition.") and hasattr(
@@ -85,26 +101,78 @@ def _ask(detector: Any, function: Callable[[Any], Any], X: Matrix) -> Vector:
         return np.asarray(function(with_names(detector, X)), dtype=np.float64)
 
 
+@final
+@dataclass(frozen=True)
+class _Own:
+    """What a detector itself says, high = anomalous."""
+
+    detector: Any
+
+    def __call__(self, X: Matrix) -> Vector:
+        detector, rows = keeping_digits(self.detector, X)
+        return -_ask(detector, detector.score_samples, rows)
+
+
+@final
+@dataclass(frozen=True)
+class _AfterSteps:
+    """What the last step of a pipeline scores, after the steps themselves."""
+
+    steps: Any
+    score: Score
+
+    def __call__(self, X: Matrix) -> Vector:
+        return self.score(transform(self.steps, X))
+
+
+def _original(detector: Any) -> Original:
+    # A copy keeps what was fitted, should the detector be fitted again before it is asked.
+    return Original(
+        _Own(copy(detector)),
+        type(detector).__name__,
+        "Pass the detector's own function: "
+        "as_score(detector.score_samples, higher_is_anomalous=False).",
+    )
+
+
+def _compare_maps(score: Score, pipeline: Pipeline) -> None:
+    if len(pipeline) == 1 or isinstance(score, FunctionScore):
+        return
+    score.original = Original(
+        _AfterSteps(pipeline[:-1], as_score(pipeline[-1])),
+        "the Pipeline",
+        "Pass its own function: as_score(pipeline.score_samples, higher_is_anomalous=False).",
+    )
+
+
+def keeping_digits(detector: Any, X: Matrix) -> tuple[Any, Matrix]:
+    """A detector and rows that have the same scores, where scikit-learn loses no digits."""
+    own = copy(detector)
+    if isinstance(detector, (GaussianMixture, BayesianGaussianMixture)):
+        # It multiplies squares out, which cancel far from the origin.
+        center = detector.means_.mean(axis=0)
+        own.means_ = detector.means_ - center
+        return own, X - center
+    if isinstance(detector, KernelDensity):
+        # With one leaf it adds up kernels, and not their bounds along a tree.
+        tree = detector.tree_
+        weights = tree.sample_weight
+        own.tree_ = type(tree)(
+            np.asarray(tree.data),
+            leaf_size=len(tree.data),
+            metric="euclidean",
+            sample_weight=None if weights is None else np.asarray(weights),
+        )
+    return own, X
+
+
 def _pipeline(pipeline: Pipeline) -> Score:
     """The score of the last step, of rows as they go into the first."""
     *before, last = pipeline.named_steps.values()
     if not isinstance(last, BaseEstimator):
         raise TypeError(f"The last step of the Pipeline must be a detector, got {last!r}.")
     score = as_score(last)  # another library's, perhaps
-    maps = []
-    width = int(pipeline.n_features_in_)
-    for transformer in before:
-        step = as_map(transformer, width)
-        if step is None or not isinstance(score, DifferentiableScore):
-            break
-        maps.append(step)
-        width = step(np.zeros((1, width))).shape[1]
-    else:
-        return transformed(maps, score) if isinstance(score, DifferentiableScore) else score
-    first = deepcopy(pipeline[:-1])
-    after = FunctionScore(lambda X: score(transform(first, X)))
-    after.threshold = score.threshold
-    return after
+    return transformed([as_map(step) for step in working_steps(before)], score)
 
 
 def _gaussian_mixture(detector: GaussianMixture | BayesianGaussianMixture) -> MixtureEnergy:
@@ -177,8 +245,17 @@ def _linear_reconstruction(detector: Any) -> LinearReconstruction | None:
     d = int(detector.n_features_in_)
     # r is affine, so its linear part is seen at the origin; whatever r adds cancels.
     origin = _reconstruct(detector, np.zeros((1, d)))
-    matrix = _reconstruct(detector, np.eye(d)) - origin
-    return LinearReconstruction(lambda X: _reconstruct(detector, X), matrix)
+    # Steps as long as what is added, which would otherwise take their last digits.
+    step = max(1.0, float(np.abs(getattr(detector, "mean_", origin)).max()))
+    matrix = (_reconstruct(detector, step * np.eye(d)) - origin) / step
+    reconstruct = partial(_reconstruct, detector)
+    score = LinearReconstruction(reconstruct, matrix)
+    score.original = Original(
+        AffineError(reconstruct, matrix),
+        f"{type(detector).__name__}, taken to be linear,",
+        "Pass the error of the reconstruction as a function: as_score(function).",
+    )
+    return score
 
 
 def _reconstruct(detector: Any, X: Matrix) -> Matrix:

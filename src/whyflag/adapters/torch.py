@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from whyflag.checks import check_number, check_whole
 from whyflag.extras import require
 from whyflag.score import Score
 
@@ -60,6 +61,8 @@ def torch_score(
         higher_is_anomalous: False if low scores are the anomalous ones.
         threshold: A score beyond this, in the function's units, is an alarm.
     """
+    check_whole("n_features", n_features, at_least=1)
+    check_number("threshold", threshold, or_none=True)
     torch = require("torch", "torch_score")
     from whyflag.score.torch import Runner, TorchErrors, TorchScore
 
@@ -75,7 +78,7 @@ def torch_score(
         def errors(rows: Tensor) -> Tensor:
             return (rows - function(rows)) ** 2
 
-        score = TorchErrors(errors, n_features, runner)
+        score = TorchErrors(errors, n_features, runner, foreign=True)
         score.threshold = threshold
         return score
     if answer.shape not in ((2,), (2, 1)):
@@ -88,7 +91,7 @@ def torch_score(
     def turned(rows: Tensor) -> Tensor:
         return sign * function(rows).reshape(len(rows))
 
-    score = TorchScore(turned, n_features, runner)
+    score = TorchScore(turned, n_features, runner, foreign=True)
     score.threshold = None if threshold is None else sign * threshold
     return score
 

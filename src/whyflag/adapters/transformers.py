@@ -1,17 +1,23 @@
-"""scikit-learn's transformers as maps that a gradient can be carried back through."""
+"""scikit-learn's transformers as maps, with all that is known of each."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, final
+from collections.abc import Iterable
+from copy import copy, deepcopy
+from functools import partial
+from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
+    KBinsDiscretizer,
     MaxAbsScaler,
     MinMaxScaler,
     PowerTransformer,
@@ -21,101 +27,24 @@ from sklearn.preprocessing import (
 )
 
 from whyflag.adapters.kernels import KernelFunction, KernelName
-from whyflag.arrays import Matrix, Vector
-
-STEP = 1e-6  # of a value's magnitude
-
-
-class Map(ABC):
-    """x ↦ z, with the derivative."""
-
-    @abstractmethod
-    def __call__(self, X: Matrix) -> Matrix:
-        """(n, d) -> (n, k)."""
-
-    @abstractmethod
-    def pullback(self, X: Matrix, gradient: Matrix) -> Matrix:
-        """Turn a gradient by z at the image of X into one by x: (n, d), (n, k) -> (n, d)."""
-
-
-@final
-class LinearMap(Map):
-    """z = x J + c, with the transformer's own arithmetic.
-
-    Args:
-        transformer: What makes z.
-        jacobian: J, (d, k), or its diagonal, (d,).
-    """
-
-    def __init__(self, transformer: Any, jacobian: Matrix | Vector) -> None:
-        self.transformer = transformer
-        self.jacobian = jacobian
-
-    def __call__(self, X: Matrix) -> Matrix:
-        return X if self.transformer is None else transform(self.transformer, X)
-
-    def pullback(self, X: Matrix, gradient: Matrix) -> Matrix:
-        return gradient * self.jacobian if self.columnwise else gradient @ self.jacobian.T
-
-    @property
-    def columnwise(self) -> bool:
-        """Whether each column is mapped by itself."""
-        return self.jacobian.ndim == 1
-
-
-@final
-class ColumnwiseMap(Map):
-    """Each column by a function of its own, whose slope is measured."""
-
-    def __init__(self, transformer: Any) -> None:
-        self.transformer = transformer
-
-    def __call__(self, X: Matrix) -> Matrix:
-        return transform(self.transformer, X)
-
-    def pullback(self, X: Matrix, gradient: Matrix) -> Matrix:
-        # No column touches another, so two calls measure all slopes.
-        step = STEP * np.maximum(np.abs(X), STEP)
-        ahead, behind = X + step, X - step
-        return gradient * (self(ahead) - self(behind)) / (ahead - behind)
-
-
-@final
-class KernelMap(Map):
-    """z = k(x, S) N, the Nystroem approximation of a kernel."""
-
-    def __init__(self, kernel: KernelFunction, support: Matrix, normalization: Matrix) -> None:
-        self.kernel = kernel
-        self.support = support
-        self.normalization = normalization
-
-    def __call__(self, X: Matrix) -> Matrix:
-        return self.kernel(X, self.support) @ self.normalization.T
-
-    def pullback(self, X: Matrix, gradient: Matrix) -> Matrix:
-        return self.kernel.pullback(X, self.support, gradient @ self.normalization)
-
-
-@final
-class FourierMap(Map):
-    """z = a cos(x W + b), random Fourier features."""
-
-    def __init__(self, weights: Matrix, offset: Vector, amplitude: float) -> None:
-        self.weights = weights
-        self.offset = offset
-        self.amplitude = amplitude
-
-    def __call__(self, X: Matrix) -> Matrix:
-        return self.amplitude * np.cos(X @ self.weights + self.offset)
-
-    def pullback(self, X: Matrix, gradient: Matrix) -> Matrix:
-        slope = -self.amplitude * np.sin(X @ self.weights + self.offset)
-        return (gradient * slope) @ self.weights.T
+from whyflag.adapters.maps import (
+    Beside,
+    Chain,
+    ColumnwiseMap,
+    FourierMap,
+    Function,
+    KernelMap,
+    LinearMap,
+    Map,
+    UnknownMap,
+)
+from whyflag.arrays import IntVector, Matrix, Vector
 
 
 def transform(transformer: Any, X: Matrix) -> Matrix:
     """What a fitted transformer makes of rows, as numbers."""
-    return np.asarray(transformer.transform(with_names(transformer, X)), dtype=np.float64)
+    image = transformer.transform(with_names(transformer, X))
+    return np.asarray(image.toarray() if hasattr(image, "toarray") else image, dtype=np.float64)
 
 
 def with_names(estimator: Any, X: Matrix) -> Any:
@@ -128,14 +57,44 @@ def with_names(estimator: Any, X: Matrix) -> Any:
     return pd.DataFrame(X, columns=names, copy=False)
 
 
-def as_map(transformer: Any, n_features: int) -> Map | None:
-    """The map of a fitted transformer; None if its derivative is not known here."""
-    if transformer is None or transformer == "passthrough":
-        return LinearMap(None, np.ones(n_features))
-    if isinstance(transformer, (PowerTransformer, QuantileTransformer)):
-        return ColumnwiseMap(transformer)
+def working_steps(steps: Iterable[Any]) -> list[Any]:
+    """Steps one after another: those of nested pipelines too, without those that do nothing."""
+    found = []
+    for step in steps:
+        if isinstance(step, Pipeline):
+            found += working_steps(step.named_steps.values())
+        elif not _does_nothing(step):
+            found.append(step)
+    return found
+
+
+def as_map(transformer: Any) -> Map:
+    """The map of a fitted transformer, with what is known of it."""
+    # Of a subclass nothing is known: it may transform otherwise.
+    ours = type(transformer).__module__.startswith("sklearn.")
+    if ours or isinstance(transformer, SelectorMixin):
+        known = _kernel(transformer) or _side_by_side(transformer) or _by_columns(transformer)
+        if known is not None:
+            return known
+    # Nothing says that it leaves itself alone when it works.
+    n_features = getattr(transformer, "n_features_in_", None)
+    return UnknownMap(partial(transform, deepcopy(transformer)), n_features)
+
+
+def _does_nothing(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _one_map(transformer: Any, n_features: int) -> Map:
+    """The map of what may be a pipeline, or do nothing."""
+    maps = [as_map(step) for step in working_steps([transformer])]
+    return Chain(maps) if maps else LinearMap(np.asarray, np.ones(n_features))
+
+
+def _kernel(transformer: Any) -> Map | None:
     if isinstance(transformer, Nystroem):
-        gamma = 1.0 / n_features if transformer.gamma is None else float(transformer.gamma)
+        d = transformer.n_features_in_
+        gamma = 1.0 / d if transformer.gamma is None else float(transformer.gamma)
         kernel = kernel_of(transformer.kernel, gamma, transformer)
         dense = isinstance(transformer.components_, np.ndarray)
         if kernel is None or transformer.kernel_params is not None or not dense:
@@ -144,8 +103,102 @@ def as_map(transformer: Any, n_features: int) -> Map | None:
     if isinstance(transformer, RBFSampler):
         amplitude = float(np.sqrt(2.0 / transformer.n_components))
         return FourierMap(transformer.random_weights_, transformer.random_offset_, amplitude)
-    jacobian = _jacobian(transformer, n_features)
-    return None if jacobian is None else LinearMap(transformer, jacobian)
+    return None
+
+
+def _side_by_side(transformer: Any) -> Map | None:
+    """The map of a FeatureUnion or a ColumnTransformer; None if its columns are not clear."""
+    if isinstance(transformer, FeatureUnion):
+        steps = [(name, step, slice(None)) for name, step in transformer.transformer_list]
+        widths = (getattr(step, "n_features_in_", None) for _, step, _ in steps)
+        n_features = next((width for width in widths if width is not None), None)
+    elif isinstance(transformer, ColumnTransformer):
+        steps, n_features = transformer.transformers_, transformer.n_features_in_
+    else:
+        return None
+    if n_features is None:
+        return None
+    weights = transformer.transformer_weights or {}
+    parts = []
+    for name, step, which in steps:
+        if isinstance(step, str) and step == "drop":
+            continue
+        columns = _positions(which, n_features, getattr(transformer, "feature_names_in_", None))
+        if columns is None:
+            return None
+        if len(columns):
+            parts.append((columns, _one_map(step, len(columns)), float(weights.get(name, 1.0))))
+    return Beside(parts, n_features) if parts else None
+
+
+def _positions(which: Any, n_features: int, names: Any) -> IntVector | None:
+    """The columns that a ColumnTransformer gives to a step; None if it gives no table."""
+    if not isinstance(which, slice):
+        which = np.asarray(which)
+        if which.ndim != 1:
+            return None
+        if which.size and which.dtype.kind in "UO":  # by name
+            place = {name: i for i, name in enumerate(names)}
+            return np.array([place[name] for name in which])
+        if not which.size:
+            return np.zeros(0, dtype=np.int64)
+    elif isinstance(which.start, str) or isinstance(which.stop, str):
+        return None
+    return np.arange(n_features)[which]
+
+
+def _by_columns(transformer: Any) -> Map | None:
+    """The map of a transformer that is affine, or leaves each column to itself."""
+    n_features = getattr(transformer, "n_features_in_", None)
+    if n_features is None:
+        return None
+    # Without names, rows need not become a DataFrame first.
+    nameless = copy(transformer)
+    vars(nameless).pop("feature_names_in_", None)
+    function = partial(transform, nameless)
+    if (jacobian := _jacobian(transformer, n_features)) is not None:
+        return LinearMap(_arithmetic(transformer) or function, jacobian)
+    if isinstance(transformer, (PowerTransformer, QuantileTransformer)):
+        return ColumnwiseMap(function, n_features, smooth=True)
+    if _is_columnwise(transformer):
+        return ColumnwiseMap(function, n_features, smooth=False)
+    return None
+
+
+def _arithmetic(transformer: Any) -> Function | None:
+    """What an affine transformer computes, to the bit, without the checks that take longer."""
+    if isinstance(transformer, StandardScaler):
+        location = transformer.mean_ if transformer.with_mean else 0.0
+        return partial(_standardise, location, transformer.scale_ if transformer.with_std else 1.0)
+    if isinstance(transformer, RobustScaler):
+        location = transformer.center_ if transformer.with_centering else 0.0
+        spread = transformer.scale_ if transformer.with_scaling else 1.0
+        return partial(_standardise, location, spread)
+    if isinstance(transformer, MaxAbsScaler):
+        return partial(_standardise, 0.0, transformer.scale_)
+    if isinstance(transformer, MinMaxScaler):
+        return partial(_stretch, transformer.scale_, transformer.min_)
+    if isinstance(transformer, (FunctionTransformer, SimpleImputer)):
+        return np.asarray
+    return None
+
+
+def _standardise(location: Vector | float, spread: Vector | float, X: Matrix) -> Matrix:
+    return (X - location) / spread
+
+
+def _stretch(scale: Vector, offset: Vector, X: Matrix) -> Matrix:
+    return X * scale + offset
+
+
+def _is_columnwise(transformer: Any) -> bool:
+    """Whether a transformer with steps or flat parts leaves each column to itself."""
+    if isinstance(transformer, FunctionTransformer):
+        plain = isinstance(transformer.func, np.ufunc) and transformer.func.nin == 1
+        return plain and not transformer.kw_args
+    if isinstance(transformer, KBinsDiscretizer):
+        return bool(transformer.encode == "ordinal")
+    return isinstance(transformer, (Binarizer, MaxAbsScaler, MinMaxScaler))
 
 
 def kernel_of(name: Any, gamma: float, settings: Any) -> KernelFunction | None:

@@ -58,12 +58,15 @@ def explain(
     explainer = loaded.explainer(method or (), n_jobs=jobs)
     scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
     if kind != Format.HTML:
-        n_explained = _table(scored, explainer, output, kind, top)
+        remarks = _table(scored, explainer, output, kind, top)
     elif output is None:
         raise ValueError("A report is written to a file: name one with -o.")
     else:
-        n_explained = _report(scored, explainer, output)
-    say(f"{n_explained} of {scored.n_rows} rows explained.")
+        remarks = _report(scored, explainer, output)
+    say(f"{len(remarks)} of {scored.n_rows} rows explained.")
+    if n_remarks := sum(map(bool, remarks)):
+        have = "has" if n_remarks == 1 else "have"
+        say(f"{n_remarks} of {len(remarks)} rows {have} a remark: read it before their figures.")
 
 
 def _table(
@@ -72,7 +75,8 @@ def _table(
     output: Path | None,
     kind: Format,
     top: int,
-) -> int:
+) -> list[str]:
+    """Write the first culprits of each row; what is to be remarked of the rows."""
     columns = {
         **scored.columns,
         "rank": int,
@@ -81,22 +85,26 @@ def _table(
         "error": float,
         "observed": str,
         "normal": str,
+        "remark": str,
     }
-    n_explained = 0
+    remarks: list[str] = []
     with output_of(output, kind, columns) as write:
         for part in scored:
             said = replace(explainer(part.values), row_names=part.row_names)
-            n_explained += len(part)
+            remarks += said.remarks
             blamed = said.order[:, :top]
             rows = [
-                (part.record(i), _culprits(said, i, blamed[i], scored.unseen))
-                for i in range(len(part))
+                (
+                    {**part.record(i), "remark": remark or None},
+                    _culprits(said, i, blamed[i], scored.unseen),
+                )
+                for i, remark in enumerate(remarks[-len(part) :])
             ]
             if kind == Format.JSONL:
                 write([{**row, "culprits": culprits} for row, culprits in rows])
             else:
                 write([{**row, **culprit} for row, culprits in rows for culprit in culprits])
-    return n_explained
+    return remarks
 
 
 def _culprits(
@@ -120,8 +128,8 @@ def _culprits(
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
 
 
-def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -> int:
-    """Explain the rows with the highest scores, and write a page about them."""
+def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -> list[str]:
+    """Explain the rows with the highest scores, and write a page about them; their remarks."""
     from whyflag.cli.scoring import highest
     from whyflag.report import write_report
     from whyflag.report.content import MOST_ROWS
@@ -144,4 +152,4 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
         unseen=scored.unseen,
     )
     say(f"Written: {output}")
-    return len(said)
+    return list(said.remarks)

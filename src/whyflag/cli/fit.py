@@ -82,9 +82,8 @@ def fit(
             f"{name} has too few rows to learn from: {len(encoded.values)}; at least {FEWEST_ROWS} "
             "are needed to tell what is normal."
         )
-    n_columns = encoded.values.shape[1]
     model = Model.fit(
-        _detector(detector, n_columns, contamination, seed),
+        _detector(detector, contamination, seed),
         encoding,
         encoded.values,
         method or ["ASH"],
@@ -110,12 +109,8 @@ def _listed(names: str | None) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()] if names else []
 
 
-def _detector(name: DetectorName, n_columns: int, contamination: float, seed: int) -> Detector:
+def _detector(name: DetectorName, contamination: float, seed: int) -> Detector:
     from whyflag import detectors
 
-    if name == DetectorName.VAE:
-        return detectors.VAE(contamination=contamination, seed=seed)
-    # A floor under the variances keeps the blame where the anomaly is (docs/design/nearness.md).
-    floor = min(0.1, 2 / n_columns)
-    make = detectors.GMM if name == DetectorName.GMM else detectors.DAGMM
-    return make(reg_covar=floor, contamination=contamination, seed=seed)
+    make: type[Detector] = getattr(detectors, name.name)
+    return make(contamination=contamination, seed=seed)

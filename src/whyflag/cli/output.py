@@ -82,10 +82,12 @@ class _Lines:
     """The first lines of a table for people: narrow, and each row named once."""
 
     def __init__(self, columns: Mapping[str, type]) -> None:
-        self._columns = [name for name in columns if name not in ("rank", "error", "flagged")]
+        hidden = ("rank", "error", "flagged", "remark")
+        self._columns = [name for name in columns if name not in hidden]
         self._table = Table(box=SIMPLE, pad_edge=False)
         for name in self._columns:
             self._table.add_column(name, justify="left" if columns[name] is str else "right")
+        self._remarks: list[str] = []
         self._left_out = 0
 
     def write(self, records: Records) -> None:
@@ -96,6 +98,8 @@ class _Lines:
             first = record.get("rank", 1) == 1
             if first and "rank" in record and self._table.row_count:
                 self._table.add_section()
+            if first and record.get("remark"):
+                self._remarks.append(f"! {record.get('id', record['row'])}: {record['remark']}")
             self._table.add_row(
                 *(
                     self._text(name, record) if first or name not in _OF_THE_ROW else ""
@@ -105,13 +109,18 @@ class _Lines:
 
     def print(self, path: Path | None) -> None:
         if path is None:
-            console.print(self._table)
+            self._print(console)
         else:
             with atomically(path) as beside, beside.open("w", encoding="utf-8") as file:
-                Console(file=file, width=160).print(self._table)
+                self._print(Console(file=file, width=160))
             say(f"Written: {path}")
         if self._left_out:
             say(f"{self._left_out} more lines; -o FILE.csv writes them all.")
+
+    def _print(self, where: Console) -> None:
+        where.print(self._table)
+        for remark in self._remarks:
+            where.print(escape(remark), highlight=False, soft_wrap=True)
 
     def _text(self, name: str, record: Mapping[str, Any]) -> str:
         value = record[name]
@@ -120,6 +129,8 @@ class _Lines:
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
         if name == "score" and record["flagged"]:
             text += " ⚑"
+        if name == "score" and record.get("remark"):
+            text += " !"
         if name == "attribution" and record["error"]:
             text += f" ± {2 * record['error']:.2g}"
         return escape(text)

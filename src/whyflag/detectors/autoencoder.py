@@ -32,7 +32,7 @@ def widths_of(name: str, sizes: Any, d: int) -> list[int]:
     widths: list[int] = []
     for size in given:
         number = isinstance(size, (int, float, np.number)) and not isinstance(size, bool)
-        if not number or not size > 0:
+        if not number or not 0 < size < np.inf:
             raise ValueError(f"`{name}` must be positive numbers, got {sizes!r}.")
         whole = isinstance(size, (int, np.integer))
         width = int(size) if whole else max(1, round(float(size) * d))

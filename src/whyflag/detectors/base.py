@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from whyflag.arrays import BoolVector, Matrix, Vector
+from whyflag.checks import check_number, check_whole
 from whyflag.detectors.selection import Selection
 from whyflag.score import Score
 
@@ -70,17 +71,26 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _read(self, X: Any, X_valid: Any) -> tuple[Matrix, Matrix, Matrix]:
         """All training rows, those of them that candidates are fitted to, and held-out rows."""
+        self._check_settings()
         rows: Matrix = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        for name, highest in (("validation_fraction", 0.9), ("contamination", 0.5)):
-            share = getattr(self, name)
-            if not 0 < share <= highest:
-                raise ValueError(f"`{name}` must be above 0 and at most {highest}, got {share}.")
         if X_valid is not None:
             held: Matrix = validate_data(self, X_valid, dtype=np.float64, reset=False)
             return rows, rows, held
         order = np.random.default_rng(self.seed).permutation(len(rows))
         n_held = max(1, round(self.validation_fraction * len(rows)))
         return rows, rows[order[n_held:]], rows[order[:n_held]]
+
+    def _check_settings(self) -> None:
+        """Refuse settings that make no sense; when fitted, as scikit-learn wants it."""
+        settings = vars(self)
+        check_number("validation_fraction", self.validation_fraction, above=0, at_most=0.9)
+        check_number("contamination", self.contamination, above=0, at_most=0.5)
+        check_whole("seed", self.seed, at_least=0)
+        for name in ("n_init", "max_iter", "batch_size", "max_updates", "patience"):
+            if name in settings:
+                check_whole(name, settings[name], at_least=1)
+        if "learning_rate" in settings:
+            check_number("learning_rate", settings["learning_rate"], above=0)
 
     def _offset(self, score: Score, rows: Matrix) -> float:
         return float(np.percentile(-score(rows), 100 * self.contamination))

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_number
 from whyflag.detectors.autoencoder import (
     DECODER,
     binary_columns,
@@ -23,6 +24,7 @@ from whyflag.detectors.autoencoder import (
     widths_of,
 )
 from whyflag.detectors.base import Detector, standardisation
+from whyflag.detectors.floor import variance_floor
 from whyflag.detectors.latent_mixture import LatentMixture
 from whyflag.detectors.stack import Layer, Stack
 from whyflag.detectors.training import Trained
@@ -63,9 +65,8 @@ class DAGMM(Detector):
             columns, rounded; an int is a size.
         hidden: Sizes of the hidden layers to choose from, likewise.
         binary: "auto" for the columns that hold only 0 and 1, or their positions.
-        reg_covar: Added to the variances of the mixture. The default is as fine as what a float32
-            network puts out; with 0.1, attributions find far more culprits
-            (docs/design/nearness.md).
+        reg_covar: Added to the variances of the mixture; without it that of `GMM` for as many
+            columns (docs/design/nearness.md).
         learning_rate: Adam's.
         batch_size: Rows in a batch, or eight times the number of the mixture's features if that is
             more: while training each batch has a mixture of its own.
@@ -79,6 +80,7 @@ class DAGMM(Detector):
         n_components_: The chosen number of components.
         latent_: The chosen size of the latent code.
         hidden_: The chosen size of the hidden layers.
+        reg_covar_: What was added to the variances.
         selection_: The candidates and the loss of held-out rows with each.
         weights_: The chosen network's arrays by name.
         mixture_: The arrays of its mixture by name.
@@ -92,7 +94,7 @@ class DAGMM(Detector):
         hidden: float | Sequence[float] = (0.5, 1.0, 2.0),
         *,
         binary: Literal["auto"] | Sequence[int] = "auto",
-        reg_covar: float = 1e-6,
+        reg_covar: float | None = None,
         learning_rate: float = 1e-4,
         batch_size: int = 128,
         max_updates: int = 20_000,
@@ -114,6 +116,10 @@ class DAGMM(Detector):
         self.contamination = contamination
         self.seed = seed
 
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        check_number("reg_covar", self.reg_covar, above=0, or_none=True)
+
     def fit(self, X: Any, y: Any = None, *, X_valid: Any = None) -> DAGMM:
         rows, seen, held = self._read(X, X_valid)
         d = rows.shape[1]
@@ -126,8 +132,7 @@ class DAGMM(Detector):
             {"n_components": k, "latent": z, "hidden": h, "features": z + 2, "input": d}
             for k, h, z in sizes
         ]
-        if not self.reg_covar > 0:
-            raise ValueError(f"`reg_covar` must be positive, got {self.reg_covar}.")
+        self.reg_covar_ = variance_floor(d) if self.reg_covar is None else self.reg_covar
         self.binary_ = binary_columns(self.binary, rows)
         self.location_, self.spread_ = standardisation(rows, leave=self.binary_)
         trained = self._train(widths, seen, held)
@@ -139,7 +144,7 @@ class DAGMM(Detector):
         stack = self._stack()
         binary = torch.as_tensor(self.binary_)
         features, _ = describe(stack, self._standardised(rows), binary)
-        mixture = mixture_of(stack, features, self.reg_covar)
+        mixture = mixture_of(stack, features, self.reg_covar_)
         self.mixture_ = {
             name: getattr(mixture, name)[0].numpy() for name in ("weights", "means", "whiten")
         }
@@ -189,12 +194,12 @@ class DAGMM(Detector):
 
         def loss(stack: Stack, rows: Tensor, generator: torch.Generator) -> Tensor:
             features, outputs = describe(stack, rows, binary)
-            mixture = mixture_of(stack, features, self.reg_covar)
+            mixture = mixture_of(stack, features, self.reg_covar_)
             return objective(stack, rows, features, outputs, mixture, binary)
 
         def held_out_loss(stack: Stack) -> Tensor:
             seen_features, _ = describe(stack, seen_rows[some], binary)
-            mixture = mixture_of(stack, seen_features, self.reg_covar)
+            mixture = mixture_of(stack, seen_features, self.reg_covar_)
             features, outputs = describe(stack, held_rows, binary)
             return objective(stack, held_rows, features, outputs, mixture, binary)
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_choice, check_whole
 from whyflag.detectors.autoencoder import (
     DECODER,
     binary_columns,
@@ -114,7 +115,6 @@ class VAE(Detector):
         rows, seen, held = self._read(X, X_valid)
         d = rows.shape[1]
         latents, hiddens = widths_of("latent", self.latent, d), widths_of("hidden", self.hidden, d)
-        self._check_settings()
         self.binary_ = binary_columns(self.binary, rows)
         self.location_, self.spread_ = standardisation(rows, leave=self.binary_)
         widths = [{"latent": z, "hidden": h, "input": d} for h, z in product(hiddens, latents)]
@@ -135,8 +135,7 @@ class VAE(Detector):
         """
         check_is_fitted(self)
         kind = self.kind if kind is None else kind
-        if kind not in _KINDS:
-            raise ValueError(f'`kind` must be "reconstruction" or "elbo", got {kind!r}.')
+        check_choice("kind", kind, _KINDS)
         return self._named(self._build(kind), float(self.offsets_[kind]))
 
     def _build(self, kind: Kind) -> Score:
@@ -187,9 +186,10 @@ class VAE(Detector):
         return train_candidates(self, LAYERS, widths, seen_rows, loss, held_out_loss)
 
     def _check_settings(self) -> None:
-        if self.kind not in _KINDS:
-            raise ValueError(f'`kind` must be "reconstruction" or "elbo", got {self.kind!r}.')
-        if self.n_draws < 2 or self.n_draws % 2:
+        super()._check_settings()
+        check_choice("kind", self.kind, _KINDS)
+        check_whole("n_draws", self.n_draws, at_least=2)
+        if self.n_draws % 2:
             raise ValueError(f"`n_draws` must be an even number, got {self.n_draws}.")
 
 

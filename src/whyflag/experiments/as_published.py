@@ -145,6 +145,22 @@ def flipped_rows(x: Vector, flips: BoolMatrix) -> Matrix:
     return near
 
 
+def contributions(x: Vector, near: Matrix, scores: Vector) -> Vector:
+    """ACE's shares by a ridge through zero, with weights exp(−‖z − x‖² / σ) for σ², (d,).
+
+    Args:
+        x: The row, (d,).
+        near: Its neighbours z, (N, d).
+        scores: Their scores, (N,), counted from nowhere.
+    """
+    n, d = near.shape
+    weight = np.exp(-((near - x) ** 2).sum(axis=1) / (0.75 * np.sqrt(d)))  # N
+    weighted = near * weight[:, None]  # N x d
+    w = np.linalg.solve(weighted.T @ near + np.eye(d) / n, weighted.T @ scores)
+    soft = np.logaddexp(0.0, w * x)
+    return np.asarray(soft / soft.sum())
+
+
 def logit(scores: Vector) -> Vector:
     """The link of kernel SHAP on Lympho: NaN for a score outside (0, 1)."""
     with np.errstate(invalid="ignore", divide="ignore"):

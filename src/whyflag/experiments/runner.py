@@ -88,7 +88,9 @@ def _claim(folder: Path, settings: Settings) -> None:
     if SETTINGS in store:
         found = store.read(SETTINGS)["settings"]
         if found != record["settings"]:
-            other = [name for name, value in record["settings"].items() if found.get(name) != value]
+            # Also those that only one of the two has.
+            names = dict.fromkeys([*record["settings"], *found])
+            other = [n for n in names if found.get(n) != record["settings"].get(n)]
             raise ValueError(
                 f"{folder} has the results of a run with other settings ({', '.join(other)}). "
                 "Choose another folder, or delete this one."

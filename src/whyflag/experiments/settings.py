@@ -35,8 +35,6 @@ class Settings:
         budget: Coalitions besides 2p that Shapley values are made of, at most.
         max_updates: Most updates of a network's weights.
         n_draws: Draws in the ELBO.
-        variance_floor: Added to the variances of mixtures, shared by the columns. Chosen on
-            validation rows (docs/design/nearness.md).
         sizes: Sizes of networks to choose from, by data set and family, where the paper's grid
             would take hours.
         least_qualified: Real anomalies with a clear culprit, of all seeds, that make a cell.
@@ -52,7 +50,6 @@ class Settings:
     budget: int = 2048
     max_updates: int = 5000
     n_draws: int = 4
-    variance_floor: float = 2.0
     sizes: Mapping[str, Mapping[str, Mapping[str, list[float]]]] = field(
         default_factory=lambda: {
             "Lympho": {"DAGMM": {"latent": [0.8], "hidden": [0.5]}},
@@ -69,19 +66,18 @@ class Settings:
             for name, value in asdict(self).items()
         }
 
-    def detector(self, dataset: str, n_columns: int, family: str, seed: int) -> Detector:
+    def detector(self, dataset: str, family: str, seed: int) -> Detector:
         """A detector of a family, not yet fitted."""
         from whyflag import detectors
 
         sizes: Mapping[str, Any] = self.sizes.get(dataset, {}).get(family, {})
-        floor = self.variance_floor / n_columns
         if family == "GMM":
-            return detectors.GMM(reg_covar=floor, seed=seed)
+            return detectors.GMM(seed=seed)
         if family == "VAE":
             return detectors.VAE(
                 **sizes, max_updates=self.max_updates, n_draws=self.n_draws, seed=seed
             )
-        return detectors.DAGMM(**sizes, reg_covar=floor, max_updates=self.max_updates, seed=seed)
+        return detectors.DAGMM(**sizes, max_updates=self.max_updates, seed=seed)
 
     def solver(self, n_players: int) -> Kernel:
         """How the sum over coalitions is done."""

@@ -122,9 +122,7 @@ class _Bench:
 
     def _fit(self) -> dict[str, Any]:
         rows = self.split
-        detector = self.settings.detector(
-            self.job.dataset, rows.train.shape[1], self.job.family, self.job.seed
-        )
+        detector = self.settings.detector(self.job.dataset, self.job.family, self.job.seed)
         began = time.perf_counter()
         detector.fit(rows.train, X_valid=rows.valid)
         took = time.perf_counter() - began

@@ -17,8 +17,10 @@ from whyflag.arrays import (
     check_coalitions,
     check_rows,
 )
+from whyflag.checks import check_whole
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.nearness import coarse, distance
 from whyflag.score import Score, evaluate
 
 
@@ -144,6 +146,9 @@ class _BackgroundGame(Game):
 class Nearest:
     """Choose for each query its k nearest rows (all, if there are fewer), columns in their scales.
 
+    Near is what `whyflag.nearness.distance` says, summed over the columns: a gross value is far
+    from every row, and the rest of the query decides. Of equally near rows the first are taken.
+
     Args:
         rows: The rows to choose from, (m, d).
         domain: The scales.
@@ -151,17 +156,22 @@ class Nearest:
     """
 
     def __init__(self, rows: Matrix, domain: Domain, k: int = 8) -> None:
-        from scipy.spatial import KDTree
-
-        if k < 1:
-            raise ValueError(f"The number of nearest rows must be at least 1, got {k}.")
+        check_whole("k", k, at_least=1)
         self._rows, self._scale = rows, domain.scale
         self._k = min(k, len(rows))
-        # A tree answers each query by itself. Matrix products round differently in a batch, and
-        # that would decide which of several equally near rows are taken.
-        self._tree = KDTree(rows / domain.scale)
+        self._scaled = np.ascontiguousarray((rows / domain.scale).T)  # d x m
 
     def __call__(self, X: Matrix) -> Tensor:
         """Choose rows: (n, d) -> (n, k, d)."""
-        _, nearest = self._tree.query(X / self._scale, range(1, self._k + 1))  # n x k
+        nearest = np.array([self._nearest(x) for x in X / self._scale])  # n x k
         return np.asarray(self._rows[nearest])
+
+    def _nearest(self, x: Vector) -> IntVector:
+        """Positions of the nearest rows, in their order among all: (d,) -> (k,)."""
+        far = np.zeros(self._scaled.shape[1])
+        for column, value in zip(self._scaled, x, strict=True):
+            far += distance(column - value)
+        far = coarse(far)
+        cut = np.partition(far, self._k - 1)[self._k - 1]
+        nearer, equal = np.flatnonzero(far < cut), np.flatnonzero(far == cut)
+        return np.sort(np.concatenate([nearer, equal[: self._k - len(nearer)]]))

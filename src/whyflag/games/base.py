@@ -24,6 +24,8 @@ class Game(ABC):
         n_evaluations: Score evaluations spent on each row so far, (n,).
         reference: The normal counterpart x*(∅) of each row, (n, d), where the game has one.
         converged: Whether the minimisations behind each row arrived, (n,), where there are any.
+        fallback: Rows whose values are those of another, slower definition, because this one does
+            not hold there, (n,), where that can be.
     """
 
     n_rows: int
@@ -31,6 +33,7 @@ class Game(ABC):
     n_evaluations: IntVector
     reference: Matrix | None = None
     converged: BoolVector | None = None
+    fallback: BoolVector | None = None
 
     @abstractmethod
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, check_coalitions
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_coalitions
 from whyflag.domain import Domain
 from whyflag.games.base import Game, start_count, tiles
 from whyflag.minimise import Shape, minimise
@@ -16,6 +16,9 @@ from whyflag.score import Score, evaluate
 @final
 class CoalitionMinimum(Game):
     """v(S; x) = e(y), y the minimum of the score near x with the columns of S kept."""
+
+    reference: Matrix
+    converged: BoolVector
 
     def __init__(
         self,
@@ -61,7 +64,6 @@ class CoalitionMinimum(Game):
             radius=self._radius,
             shape=self._shape,
         )
-        assert self.converged is not None
         self.n_evaluations[rows] += minimum.n_evaluations.reshape(-1, repeats).sum(axis=1)
         self.converged[rows] &= np.all(minimum.converged.reshape(-1, repeats), axis=1)
         return minimum.point

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -28,6 +29,9 @@ class LocalMinimum(CharacteristicFunction):
     score: Score
     domain: Domain
     gamma: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, at_least=0)
 
     def _bind(self, X: Matrix) -> Game:
         return CoalitionMinimum(self.score, self.domain, X, gamma=self.gamma)

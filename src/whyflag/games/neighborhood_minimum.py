@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_choice, check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -33,6 +34,10 @@ class NeighborhoodMinimum(CharacteristicFunction):
     domain: Domain
     radius: float = 1.0
     shape: Shape = "box"
+
+    def __post_init__(self) -> None:
+        check_number("radius", self.radius, above=0)
+        check_choice("shape", self.shape, ("box", "ball"))
 
     def _bind(self, X: Matrix) -> Game:
         return CoalitionMinimum(self.score, self.domain, X, radius=self.radius, shape=self.shape)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, check_coalitions
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_coalitions
+from whyflag.checks import check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.games.coalition_minimum import CoalitionMinimum
 from whyflag.minimise import minimise
 from whyflag.score import Score, evaluate
+
+BROKEN = 0.5  # of the whole gain, if that is worth explaining: v̲ may exceed e(x) by less
+MOST_PLAYERS = 32  # for which a broken row gets v̂
+DRAWN = 128  # coalitions that are looked at, besides single players and all but one
 
 
 @final
@@ -19,8 +26,14 @@ from whyflag.score import Score, evaluate
 class RelaxedMinimum(CharacteristicFunction):
     """v̲(S; x) = e(z), where z_S = x_S, and elsewhere z is the average of x̂*(∅) and x̂*({i}), i ∈ S.
 
-    x̂* is that of `LocalMinimum`, so p + 1 minimisations serve every coalition. (The paper's
-    equation 4 as printed adds x̂*(∅) once for each member of S; its text has it once.)
+    p + 1 minimisations serve every coalition. Each x̂* minimises what that of `LocalMinimum` does,
+    in the nearest basin that is normal: an average of points from several basins lies in none.
+    (The paper's equation 4 as printed adds x̂*(∅) once for each member of S; its text has it once.)
+
+    Where columns go together tightly, an average can break their bond. A v̲(S) above e(x) can not
+    be a minimum, because x itself has the lower score. A row in which some coalition has one that
+    is far above gets v̂, the values of `LocalMinimum`, and `fallback` says so. With more than 32
+    players v̂ takes many seconds a row: such a row keeps its v̲, and has not `converged`.
 
     Args:
         score: The anomaly score e.
@@ -32,22 +45,75 @@ class RelaxedMinimum(CharacteristicFunction):
     domain: Domain
     gamma: float = 0.01
 
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, at_least=0)
+
     def _bind(self, X: Matrix) -> Game:
-        return _RelaxedGame(self.score, self.domain, X, self.gamma)
+        relaxed = _RelaxedGame(self.score, self.domain, X, self.gamma)
+        if not relaxed.fallback.any():
+            return relaxed
+        if self.domain.n_players > MOST_PLAYERS:
+            relaxed.doubt()
+            return relaxed
+        exact = CoalitionMinimum(self.score, self.domain, X[relaxed.fallback], gamma=self.gamma)
+        return _SoundGame(relaxed, exact)
+
+
+@final
+class _SoundGame(Game):
+    """v̲ where it holds, v̂ in the rows where it is broken."""
+
+    reference: Matrix
+    converged: BoolVector
+    fallback: BoolVector
+
+    def __init__(self, relaxed: _RelaxedGame, exact: CoalitionMinimum) -> None:
+        self._relaxed, self._exact = relaxed, exact
+        self.fallback = relaxed.fallback
+        # The place of a broken row among those of the exact game.
+        self._place = np.cumsum(self.fallback) - 1  # n
+        self.n_rows, self.n_players = relaxed.n_rows, relaxed.n_players
+        self.reference = relaxed.reference.copy()
+        self.reference[self.fallback] = exact.reference
+        self._take_stock()
+
+    def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
+        chosen = self._chosen(rows)
+        broken = self.fallback[chosen]
+        values = np.empty((len(chosen), len(coalitions)))
+        if not broken.all():
+            values[~broken] = self._relaxed(coalitions, chosen[~broken])
+        if broken.any():
+            values[broken] = self._exact(coalitions, self._place[chosen[broken]])
+        self._take_stock()
+        return values
+
+    def _take_stock(self) -> None:
+        self.n_evaluations = self._relaxed.n_evaluations.copy()
+        self.n_evaluations[self.fallback] += self._exact.n_evaluations  # v̲ was tried first
+        self.converged = self._relaxed.converged.copy()
+        self.converged[self.fallback] = self._exact.converged
 
 
 @final
 class _RelaxedGame(Game):
+    reference: Matrix
+    converged: BoolVector
+    fallback: BoolVector
+
     def __init__(self, score: Score, domain: Domain, X: Matrix, gamma: float) -> None:
         n, d = X.shape
         p = domain.n_players
         # The empty set and each singleton: one batch serves every coalition.
         alone = np.vstack([np.zeros((1, p), np.bool_), np.eye(p, dtype=np.bool_)])
         keep = np.tile(domain.expand(alone), (n, 1))  # n(p + 1) x d
-        minimum = minimise(score, np.repeat(X, p + 1, axis=0), keep, domain, gamma=gamma)
+        minimum = minimise(
+            score, np.repeat(X, p + 1, axis=0), keep, domain, gamma=gamma, basin="nearest"
+        )
         self._score = score
         self._domain = domain
         self._X = X
+        self._unit = score.unit or 1.0
         minima = minimum.point.reshape(n, p + 1, d)
         self._minima = minima.transpose(2, 0, 1).copy()  # d x n x (p + 1)
         self.n_rows, self.n_players = n, p
@@ -55,6 +121,21 @@ class _RelaxedGame(Game):
         self.n_evaluations += minimum.n_evaluations.reshape(n, p + 1).sum(axis=1)
         self.reference = minima[:, 0].copy()
         self.converged = np.all(minimum.converged.reshape(n, p + 1), axis=1)
+        self.fallback = self._is_broken()
+
+    def doubt(self) -> None:
+        """Keep v̲ where it is broken, and say that no minimum was reached there."""
+        self.converged &= ~self.fallback
+        self.fallback = np.zeros_like(self.fallback)
+
+    def _is_broken(self) -> BoolVector:
+        """Rows in which the average for some players is worse than the row itself, (n,)."""
+        values = self(_probes(self.n_players))  # n x m
+        empty, full = values[:, 0], values[:, 1]
+        # Scores of normal rows vary by √(d/2) units; within twice that nothing is explained.
+        varies = np.sqrt(2 * len(self._minima)) * self._unit
+        allowed = full + BROKEN * np.maximum(full - empty, varies)
+        return np.asarray((values > allowed[:, None]).any(axis=1))
 
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
@@ -78,3 +159,12 @@ class _RelaxedGame(Game):
             values[tile, some] = evaluate(self._score, points.reshape(d, -1).T).reshape(r, c)
             self.n_evaluations[these] += c
         return values
+
+
+@lru_cache(maxsize=4)
+def _probes(p: int) -> BoolMatrix:
+    """Coalitions that show whether v̲ holds: none, all, each alone, all but each, and a draw."""
+    each = np.eye(p, dtype=np.bool_)
+    drawn = np.random.default_rng(0).random((DRAWN, p)) < 0.5
+    ends = np.array([[False] * p, [True] * p])
+    return np.vstack([ends, each, ~each, drawn])

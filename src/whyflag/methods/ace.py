@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_rows
 from whyflag.attribution import Attribution
+from whyflag.checks import check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.score import Score, evaluate
@@ -49,14 +50,15 @@ class ACE(Method):
     kl: float = 0.0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_whole("n_neighbors", self.n_neighbors, at_least=2, or_none=True)
+        check_number("noise", self.noise, above=0)
+        check_number("flips", self.flips, above=0, below=1)
+        check_number("alpha", self.alpha, above=0)
+        check_number("kl", self.kl, at_least=0)
+        check_whole("seed", self.seed, at_least=0)
+
     def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        for name in ("noise", "alpha"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"`{name}` must be above 0, got {getattr(self, name)}.")
-        if not 0 < self.flips < 1:
-            raise ValueError(f"`flips` must be between 0 and 1, got {self.flips}.")
-        if self.n_neighbors is not None and self.n_neighbors < 2:
-            raise ValueError(f"`n_neighbors` must be at least 2, got {self.n_neighbors}.")
         return _BoundACE(score, domain, background.mean(axis=0), self)
 
 

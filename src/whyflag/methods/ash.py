@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, final
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_choice, check_kind, check_number
 from whyflag.domain import Domain
 from whyflag.games import (
     CharacteristicFunction,
@@ -41,6 +42,12 @@ class ASH(Method):
     radius: float = 1.0
     solver: ShapleySolver = field(default_factory=Kernel)
 
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, at_least=0)
+        check_choice("game", self.game, ("relaxed", "local", "neighborhood"))
+        check_number("radius", self.radius, above=0)
+        check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
+
     def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
         return ShapleyMethod(
             self._characteristic(score, domain), self.solver, self.name, self.settings
@@ -51,6 +58,4 @@ class ASH(Method):
             return RelaxedMinimum(score, domain, self.gamma)
         if self.game == "local":
             return LocalMinimum(score, domain, self.gamma)
-        if self.game == "neighborhood":
-            return NeighborhoodMinimum(score, domain, self.radius)
-        raise ValueError(f'`game` must be "relaxed", "local" or "neighborhood", got {self.game!r}.')
+        return NeighborhoodMinimum(score, domain, self.radius)

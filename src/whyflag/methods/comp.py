@@ -9,6 +9,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, check_rows
 from whyflag.attribution import Attribution
+from whyflag.checks import check_number
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.minimise import minimise
@@ -31,6 +32,9 @@ class COMP(Method):
 
     gamma: float = 0.01
 
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, at_least=0)
+
     def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
         return _BoundCOMP(score, domain, self)
 
@@ -46,7 +50,9 @@ class _BoundCOMP(BoundMethod):
         domain = self.domain
         rows = check_rows(X, domain.n_columns, columns=domain.columns)
         nothing_kept = np.zeros(rows.shape, dtype=np.bool_)
-        minimum = minimise(self.score, rows, nothing_kept, domain, gamma=self.method.gamma)
+        minimum = minimise(
+            self.score, rows, nothing_kept, domain, gamma=self.method.gamma, basin="nearest"
+        )
         moved = (minimum.point - rows) / domain.scale  # n x d
         return Attribution(
             values=np.sqrt(moved**2 @ domain.membership.T),

@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
+from whyflag.checks import check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.score import DifferentiableScore, evaluate
@@ -41,12 +42,16 @@ class IG(Method):
     tolerance: float = 1e-4
     max_steps: int = 5000
 
-    def _bind(self, score: DifferentiableScore, domain: Domain, background: Matrix) -> BoundMethod:
-        if not 1 <= self.n_steps <= self.max_steps:
+    def __post_init__(self) -> None:
+        check_number("tolerance", self.tolerance, at_least=0)
+        check_whole("n_steps", self.n_steps, at_least=1)
+        check_whole("max_steps", self.max_steps, at_least=1)
+        if self.n_steps > self.max_steps:
             raise ValueError(
-                "`n_steps` must be at least 1 and at most `max_steps`, got "
-                f"{self.n_steps} and {self.max_steps}."
+                f"`n_steps` must be at most `max_steps`, got {self.n_steps} and {self.max_steps}."
             )
+
+    def _bind(self, score: DifferentiableScore, domain: Domain, background: Matrix) -> BoundMethod:
         return _BoundIG(score, domain, background.mean(axis=0), self)
 
 

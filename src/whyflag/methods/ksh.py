@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-import numpy as np
-
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import Matrix
+from whyflag.checks import check_kind, check_whole
+from whyflag.clusters import cluster_centers
 from whyflag.domain import Domain
 from whyflag.games import Background
 from whyflag.methods.base import BoundMethod, Method
@@ -36,28 +36,12 @@ class KSH(Method):
     solver: ShapleySolver = field(default_factory=Kernel)
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        check_whole("n_references", self.n_references, at_least=1)
+        check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
+        check_whole("seed", self.seed, at_least=0, at_most=2**32 - 1)
+
     def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        centers, sizes = cluster_centers(background, domain, self.n_references, self.seed)
+        centers, sizes = cluster_centers(background, domain.scale, self.n_references, self.seed)
         game = Background(score, centers, sizes, domain)
         return ShapleyMethod(game, self.solver, self.name, self.settings)
-
-
-def cluster_centers(rows: Matrix, domain: Domain, k: int, seed: int) -> tuple[Matrix, Vector]:
-    """Centres of k-means in units of the scales, and their sizes: (k, d), (k,).
-
-    Each value of a centre is rounded to the nearest one of its column, as shap does, so that a
-    binary column stays binary. Fewer distinct rows than k are all taken.
-    """
-    from sklearn.cluster import KMeans
-
-    if k < 1:
-        raise ValueError(f"`n_references` must be at least 1, got {k}.")
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    if len(distinct) <= k:
-        return distinct, counts.astype(np.float64)
-    means = KMeans(k, n_init=10, random_state=seed).fit(rows / domain.scale)
-    centers = np.empty((k, rows.shape[1]))
-    for j, column in enumerate(rows.T):
-        wanted = means.cluster_centers_[:, j] * domain.scale[j]
-        centers[:, j] = column[np.abs(column[:, None] - wanted).argmin(axis=0)]
-    return centers, np.bincount(means.labels_, minlength=k).astype(np.float64)

@@ -52,11 +52,10 @@ class _BoundMARG(BoundMethod):
             method=self.method.name,
             settings=self.method.settings,
             additive=isinstance(self.score, AdditiveScore),
+            scored_base=False,
         )
 
 
 def log_units(score: MarginalScore, domain: Domain, keep: BoolMatrix) -> Vector:
     """What marginal energies owe to the units of the columns: bool (m, d) -> (m,)."""
-    if not score.density:
-        return np.zeros(len(keep))
-    return keep.astype(np.float64) @ np.log(domain.scale)
+    return keep.astype(np.float64) @ score.log_units(domain.scale)

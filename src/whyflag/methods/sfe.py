@@ -16,7 +16,7 @@ from whyflag.score import MarginalScore, evaluate
 from whyflag.score.base import check_finite
 
 CHUNK = 2**20  # numbers that the conditional covariances of a component may take, 8 MB
-STEP = 1e-9  # of the largest gain: what separates features that would share a value
+STEP = 1e-9  # of the largest: scores that differ by less are equal, values by more are ordered
 
 
 @final
@@ -63,6 +63,7 @@ class _BoundSFE(BoundMethod):
             evaluations=np.full(len(rows), p * (p + 1) // 2 + 1),
             method=self.method.name,
             settings=self.method.settings,
+            scored_base=False,
         )
 
     def _search(self, X: Matrix) -> tuple[IntVector, Matrix]:
@@ -78,7 +79,7 @@ class _BoundSFE(BoundMethod):
         for _ in movable:
             scores = growing.added(players[movable])  # n x movable
             check_finite(np.where(left, scores, 0.0).sum(axis=1), X)
-            best = np.where(left, scores - units, -np.inf).argmax(axis=1)  # n
+            best = _first_of_most(np.where(left, scores - units, -np.inf))  # n
             reached = scores[np.arange(len(X)), best]
             growing.add(players[movable][best])
             left[np.arange(len(X)), best] = False
@@ -90,6 +91,12 @@ class _BoundSFE(BoundMethod):
             order.append(np.full(len(X), player))
             gains.append(np.zeros(len(X)))
         return np.column_stack(order), np.column_stack(gains)
+
+
+def _first_of_most(scores: Matrix) -> IntVector:
+    """Position of each row's largest score, the first of those that differ by rounding: (n, p)."""
+    most = scores.max(axis=1, keepdims=True)
+    return np.asarray((scores >= most - STEP * np.maximum(np.abs(most), 1.0)).argmax(axis=1))
 
 
 def consistent(gains: Vector) -> Vector:

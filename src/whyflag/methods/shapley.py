@@ -46,6 +46,7 @@ class ShapleyMethod(BoundMethod):
             settings=self.settings,
             reference=game.reference,
             standard_errors=shapley.standard_errors,
+            fallback=game.fallback,
             converged=shapley.converged
             if game.converged is None
             else game.converged & shapley.converged,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 from whyflag.arrays import Matrix
+from whyflag.checks import check_kind, check_whole
 from whyflag.domain import Domain
 from whyflag.games import Background, Nearest
 from whyflag.methods.base import BoundMethod, Method
@@ -29,6 +30,10 @@ class WKSH(Method):
 
     n_references: int = 8
     solver: ShapleySolver = field(default_factory=Kernel)
+
+    def __post_init__(self) -> None:
+        check_whole("n_references", self.n_references, at_least=1)
+        check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
 
     def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
         nearest = Nearest(background, domain, self.n_references)

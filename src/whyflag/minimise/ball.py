@@ -49,8 +49,8 @@ def within_ball(problems: Problems, radius: float, solve: Callable[[Problems], M
         short, long = which[slack >= 0], which[slack < 0]
         tight[short], tight_slack[short] = leash[short], slack[slack >= 0]
         loose[long], loose_slack[long] = leash[long], slack[slack < 0]
-        free_run = (slack >= 0) & (leash[which] == 0)
-        fits = free_run | (np.abs(slack) <= CLOSE / radius)
+        fits = np.abs(slack) <= CLOSE / radius
+        # Also where no price is needed: then none is too low.
         narrow = np.isfinite(tight[which]) & (loose[which] >= tight[which] * (1 - CLOSE))
         best.converged[which] = (fits | narrow) & found.converged
         which = which[~(fits | narrow)]

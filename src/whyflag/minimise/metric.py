@@ -52,6 +52,13 @@ class Metric:
         other._blocks = [block.select(place) for block in self._blocks]
         return other
 
+    def bottom(self, away: Matrix) -> Matrix:
+        """Where each parabola is lowest, counted from its centre, the held columns at `away`."""
+        held = away * ~self._free
+        rulers = (self._ridge, self.regime)
+        pull = np.einsum("bij,bj->bi", self._curvature[rulers], held)
+        return held - self.apply(pull * self._free)
+
     def update(self, regime: IntVector) -> BoolVector:
         """Take up the curvatures that rule now; tell which problems got another one."""
         changed = regime != self.regime

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.minimise.problem import Moves, Problems
+from whyflag.minimise.problem import Moves, Problems, rounding
 
 FIRST_STEP = 1.0  # of a column's scale
 LAST_STEP = 0.01
@@ -38,12 +38,13 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
             some, u[which], values, value_losses, last_move[which]
         )
         ended.n_evaluations[which] += n_tried + n_more
-        better = best_loss < loss[which] - GAIN * np.maximum(np.abs(loss[which]), 1.0)
+        better = best_loss < loss[which] - rounding(loss[which], GAIN)
         last_move[which] = np.where(better[:, None], best_u - u[which], 0.0)
         u[which] = np.where(better[:, None], best_u, u[which])
         loss[which] = np.where(better, best_loss, loss[which])
         step[which] *= np.where(better, 1.0, SHORTEN)
         ended.converged[which] = step[which] < LAST_STEP
+    ended.converged[:] &= np.isfinite(loss)
     return ended
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import Literal, final
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector, pick
 from whyflag.domain import Domain
+from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.nearness import distance, slope
 from whyflag.score import CurvedScore, DifferentiableScore, Score
 
 Shape = Literal["box", "ball"]
+T = TypeVar("T")
+
+HAIR = 1e-13  # of a move, or of one scale
+FARTHEST = 1e100  # scales, so that a hair is a number
 
 
 @final
 class Problems:
     """b independent problems: min e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S, y in bounds.
 
-    Solvers see the moves u = (y − x) / scale, so that every coordinate counts alike, and
-    dist(y_i, x_i) = u_i²; and scores in their unit, so that a score that is a thousandth of another
+    Solvers see the moves u = (y − x) / scale, so that every coordinate counts alike, and dist is
+    the `distance` of u; and scores in their unit, so that a score that is a thousandth of another
     has its minima in the same places. A row outside the bounds is brought inside first.
 
     Arrays are laid out column by column: problems are many, and columns may be few, so that loops
@@ -64,6 +71,7 @@ class Problems:
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
         self.spectra = _spectra(score, domain.scale, self.unit)
+        self._answers: dict[str, Any] = {}
         self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())
 
     def __len__(self) -> int:
@@ -73,6 +81,7 @@ class Problems:
         """The same problems with another score."""
         other = copy(self)
         other.score = score
+        other._answers = {}
         other.spectra = _spectra(score, self.domain.scale, self.unit)
         return other
 
@@ -80,6 +89,12 @@ class Problems:
         """The same problems with another price of |u − entry|², begun from elsewhere."""
         other = copy(self)
         other.leash, other.start = leash, start
+        return other
+
+    def begun_from(self, starts: Tensor) -> Problems:
+        """The same problems once for each of several starts, (s, b, d): one after another."""
+        other = self.select(np.tile(np.arange(len(self)), len(starts)))
+        other.start = np.asfortranarray(starts.reshape(-1, starts.shape[2]))
         return other
 
     def select(self, which: IntVector | slice) -> Problems:
@@ -99,7 +114,9 @@ class Problems:
 
     def loss(self, u: Matrix) -> Vector:
         """Loss of moves; infinite where the score has no answer."""
-        loss = self.score(self.points(u)) / self.unit + self._distance(u)
+        value = self.score(self.points(u))
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss = value / self.unit + self._distance(u)
         return np.where(np.isfinite(loss), loss, np.inf)
 
     def loss_and_grad(self, u: Matrix) -> tuple[Vector, Matrix, IntVector]:
@@ -114,19 +131,38 @@ class Problems:
         else:
             assert isinstance(self.score, DifferentiableScore)
             value, gradient = self.score.value_and_grad(points)
-        loss = value / self.unit + self._distance(u)
         with np.errstate(over="ignore", invalid="ignore"):
+            loss = value / self.unit + self._distance(u)
             gradient = np.asfortranarray(gradient) * (self.domain.scale / self.unit)
-            gradient += (2 * self.penalty)[:, None] * u
+            gradient += self.penalty[:, None] * slope(u)
             if self.leash.any():
                 gradient += (2 * self.leash)[:, None] * (u - self.entry)
-        known = np.isfinite(loss) & np.isfinite(gradient).all(axis=1)
+        known = np.isfinite(loss) & (np.isfinite(gradient) | ~self.free).all(axis=1)
         gradient = np.where(self.free & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
 
+    @property
+    def typical_loss(self) -> float:
+        """The highest loss among typical rows."""
+        return self._asked_once("typical loss", self._highest_typical_loss)
+
+    @property
+    def rough(self) -> bool:
+        """Whether the score jumps about near typical rows, so that its slopes tell nothing."""
+        sloped = FiniteDifference(self.score, self.domain)
+        return self._asked_once("rough", lambda: sloped.is_rough(self.domain.typical))
+
     def project(self, u: Matrix) -> Matrix:
-        """The nearest feasible move."""
-        return np.clip(u, self.lower, self.upper) if self._bounded else u
+        """The nearest feasible move; one that is a hair inside a bound is at it.
+
+        A step up to a bound ends beside it by rounding, and every step from there would be as
+        short as that.
+        """
+        if not self._bounded:
+            return u
+        hair = HAIR * np.clip(np.abs(u), 1.0, FARTHEST)
+        u = np.where(u <= self.lower + hair, self.lower, u)
+        return np.where(u >= self.upper - hair, self.upper, u)
 
     def loose(self, u: Matrix, gradient: Matrix) -> BoolMatrix | None:
         """Coordinates that descent does not push against a bound; None: all."""
@@ -151,17 +187,35 @@ class Problems:
             steps = np.where(direction == 0, np.inf, room / direction)
         return steps.min(axis=1)
 
+    def _highest_typical_loss(self) -> float:
+        rows = self.domain.typical
+        return float((self.score(rows) / self.unit).max()) if len(rows) else -np.inf
+
+    def _asked_once(self, question: str, ask: Callable[[], T]) -> T:
+        """What is true of all problems is asked once, and shared by parts of them."""
+        if question not in self._answers:
+            self._answers[question] = ask()
+        answer: T = self._answers[question]
+        return answer
+
     def _distance(self, u: Matrix) -> Vector:
-        distance = self.penalty * dot(u, u)
+        with np.errstate(over="ignore", invalid="ignore"):  # of moves without end
+            total = self.penalty * distance(u).sum(axis=1)
         if self.leash.any():
             away = u - self.entry
-            distance += self.leash * dot(away, away)
-        return distance
+            total += self.leash * dot(away, away)
+        return total
 
 
 def dot(one: Matrix, other: Matrix) -> Vector:
     """The scalar product of each problem's two vectors: (b, d), (b, d) -> (b,)."""
     return np.einsum("bd,bd->b", one, other)
+
+
+def rounding(loss: Vector, part: float) -> Vector:
+    """What losses may differ by and count as equal: a part of them, or of one; finite always."""
+    size = np.where(np.isfinite(loss), np.abs(loss), 0.0)
+    return np.asarray(part * np.maximum(size, 1.0))
 
 
 def _spectra(score: Score, scale: Vector, unit: float) -> tuple[Matrix, Tensor] | None:
@@ -191,3 +245,13 @@ class Moves:
             converged=np.zeros(b, dtype=np.bool_),
             n_evaluations=np.zeros(b, dtype=np.int64),
         )
+
+    def select(self, which: IntVector) -> Moves:
+        """Those of some problems."""
+        return Moves(*(pick(getattr(self, field.name), which) for field in fields(self)))
+
+    def put(self, which: IntVector, found: Moves) -> None:
+        """Take what was found of some problems; evaluations add up."""
+        self.u[which], self.loss[which] = found.u, found.loss
+        self.converged[which] = found.converged
+        self.n_evaluations[which] += found.n_evaluations

@@ -13,12 +13,17 @@ from whyflag.minimise.problem import Moves, Problems, dot
 
 MEMORY = 10  # moves that are remembered
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises
-FLAT = 1e-7  # largest slope, in score per scale of a column, at which a problem has arrived
+FLAT = 1e-10  # largest slope, in score per scale of a column, at which a problem has arrived
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
+FINE = 1e4  # resolutions of the loss: a step that promises less is judged by the slope it leads to
+SETTLED = 0.9  # of the slope before it: a smaller one is progress
 PATIENCE = 4  # trials without gain, and none in sight, after which a problem has arrived too
 FORGET = 8  # trials without gain after which a problem starts afresh
 STRETCH = 20  # trials that together must bring a gain worth having
 WORTH_HAVING = 1e-6  # of the loss: a network of rectifiers is followed along its kinks no further
+ENDLESS = 1e100  # scales: whoever has gone so far would go on until numbers end
+STRIDE = 0.1  # scales: the longest step where nothing tells how far the slope can be trusted
+FORETOLD = 0.1  # of a gain: who foretold it better than that may make longer steps
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -31,7 +36,9 @@ def descend(problems: Problems, max_evaluations: int) -> Moves:
     ended = Moves.none(problems)
     state = _State.at_start(problems)
     for n_evaluations in range(1, max_evaluations + 1):
-        done = state.arrived | ~np.isfinite(state.loss)
+        endless = np.abs(state.u).max(axis=1) > ENDLESS
+        state.arrived &= ~endless
+        done = state.arrived | endless | ~np.isfinite(state.loss)
         if n_evaluations == max_evaluations:
             done[:] = True
         if done.any():
@@ -43,9 +50,11 @@ def descend(problems: Problems, max_evaluations: int) -> Moves:
                 break
             state.keep(np.flatnonzero(~done))
         _advance(state)
-        if n_evaluations % STRETCH == 0:
+        if n_evaluations % STRETCH == 0 and state.metric is None:
             gain = state.earlier - state.loss
-            state.arrived |= gain <= WORTH_HAVING * np.maximum(np.abs(state.loss), 1.0)
+            little = gain <= WORTH_HAVING * np.maximum(np.abs(state.loss), 1.0)
+            # A small part of a high loss is still much, if every trial brings as much again.
+            state.arrived |= little & ((state.idle > 0) | (gain <= WORTH_HAVING))
             state.earlier = state.loss.copy()
     return ended
 
@@ -77,6 +86,8 @@ class _State:
     slope: Matrix  # b x d: the gradient along which the problem can move
     direction: Matrix  # b x d
     step: Vector  # b
+    stride: Vector  # b: the longest step, in scales of a column
+    informed: BoolVector  # b: whether anything is known of the curvature along the direction
     earlier: Vector  # b: the loss a stretch of trials ago
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
@@ -100,6 +111,8 @@ class _State:
             slope=slope,
             direction=-slope,
             step=np.zeros(b),
+            stride=np.full(b, STRIDE),
+            informed=np.zeros(b, dtype=np.bool_),
             earlier=loss.copy(),
             idle=np.zeros(b, dtype=np.int64),
             arrived=np.isfinite(loss) & _is_flat(slope),
@@ -133,12 +146,19 @@ def _advance(state: _State) -> None:
     loss, gradient, regime = problems.loss_and_grad(trial)
     moved = trial - state.u
     promise = dot(state.gradient, moved)
-    taken = (promise < 0) & (loss <= state.loss + SUFFICIENT_DECREASE * promise)
     resolution = ROUNDING * np.maximum(np.abs(state.loss), 1.0)
-    state.idle = np.where(taken & (state.loss - loss > resolution), 0, state.idle + 1)
+    low_enough = (promise < 0) & (loss <= state.loss + SUFFICIENT_DECREASE * promise)
+    fell = low_enough & (state.loss - loss > resolution)
+    # At the bottom the loss has no more digits to fall by; the slope has.
+    level = (np.abs(promise) <= FINE * resolution) & (loss <= state.loss + resolution)
+    steepest = _largest(_along(problems.loose(trial, gradient), gradient))
+    settled = level & (steepest < SETTLED * _largest(state.slope))
+    taken = fell | settled | (low_enough & ~level)
+    state.idle = np.where(fell | settled, 0, state.idle + 1)
     # The parabola through what is known of a step that was too long tells how much too long.
     bend = np.maximum(loss - state.loss - promise, np.abs(promise) + TINY)
     shorter = np.maximum(-0.5 * promise / bend, 0.1)
+    state.stride = _longest_step(state, promise, state.loss - loss)
 
     state.u = np.where(taken[:, None], trial, state.u)
     state.loss = np.where(taken, loss, state.loss)
@@ -160,7 +180,22 @@ def _advance(state: _State) -> None:
     _turn(state, loose, taken | misled)
     # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
     patience = np.where(has_past, 2 * FORGET, PATIENCE)
-    state.arrived = _is_flat(slope) | ((state.idle >= patience) & (np.abs(promise) <= resolution))
+    nothing_in_sight = level | (np.abs(promise) <= resolution)
+    state.arrived = _is_flat(slope) | ((state.idle >= patience) & nothing_in_sight)
+
+
+def _longest_step(state: _State, promise: Vector, gain: Vector) -> Vector:
+    """How long the next step may be: longer where the parabola foretold the gain, (b,).
+
+    A leap over several valleys ends in one that hangs on rounding, short steps stay in theirs. In
+    a bowl every gain is as foretold.
+    """
+    foretold = (0.5 * state.step - 1) * promise
+    with np.errstate(invalid="ignore"):
+        right = state.informed & (np.abs(gain - foretold) <= FORETOLD * foretold)
+    return np.where(
+        right, np.minimum(2 * state.stride, ENDLESS), np.maximum(state.stride / 2, STRIDE)
+    )
 
 
 def _remember(state: _State, taken: BoolVector, moved: Matrix, turned: Matrix) -> BoolVector:
@@ -184,9 +219,15 @@ def _turn(state: _State, loose: BoolMatrix | None, turning: BoolVector) -> None:
     uphill = dot(direction, state.slope) >= 0
     direction = np.where(uphill[:, None], -state.slope, direction)
     # With nothing known of the curvature, a step of one scale.
-    unit = 1 / np.maximum(np.linalg.norm(direction, axis=1), TINY)
+    with np.errstate(over="ignore"):
+        unit = 1 / np.maximum(np.linalg.norm(direction, axis=1), TINY)
     state.direction = np.where(turning[:, None], direction, state.direction)
-    state.step = np.where(turning, np.where(informed & ~uphill, 1.0, unit), state.step)
+    state.informed = np.where(turning, informed & ~uphill, state.informed)
+    step = np.where(informed & ~uphill, 1.0, unit)
+    if state.metric is None:
+        with np.errstate(over="ignore"):
+            step = np.minimum(step, state.stride / np.maximum(_largest(direction), TINY))
+    state.step = np.where(turning, step, state.step)
 
 
 def _descent(
@@ -232,5 +273,9 @@ def _is_curved(product: Vector, square: Vector) -> BoolVector:
     return product > 1e-12 * square
 
 
+def _largest(slope: Matrix) -> Vector:
+    return np.abs(slope).max(axis=1)
+
+
 def _is_flat(slope: Matrix) -> BoolVector:
-    return np.abs(slope).max(axis=1) <= FLAT
+    return _largest(slope) <= FLAT

@@ -39,6 +39,7 @@ def content(
     mended = None if explain is None else mend(shown, explain)
     groups = groups_of(shown)
     group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
+    remarks = shown.remarks
     agreement = shown.agreement if shown.members else None
     said = [(member.method, member.shares) for member in shown.members]
     rows = []
@@ -66,8 +67,8 @@ def content(
                 }
                 for method, shares in said
             ]
-        if shown.converged is not None:
-            row["converged"] = bool(shown.converged[i])
+        if remarks[i]:
+            row["remark"] = remarks[i]
         rows.append(row)
     shares = shown.shares
     first = np.bincount(shown.order[:, 0], minlength=shares.shape[1])

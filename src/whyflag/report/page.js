@@ -62,6 +62,7 @@
         name.append(button);
         const score = element("td", number(row.score), { class: row.flagged ? "number flag" : "number" });
         if (row.flagged) score.append(element("span", " ⚑", { "aria-label": "flagged" }));
+        if (row.remark) score.append(element("strong", " !", { title: row.remark, "aria-label": "has a remark" }));
         line.append(name, score, element("td", nameOf(culprit(row).feature)), element("td", String(row.group + 1), { class: "number" }));
         line.addEventListener("click", () => choose(i));
         return line;
@@ -142,7 +143,7 @@
     else said += ".";
     if (data.additive) said += ` Had nothing been odd: ${number(row.base)}.`;
     parts.push(element("p", said));
-    if (row.converged === false) parts.push(element("p", "The search for normal values did not reach its goal on this row: take its figures with care.", { class: "note" }));
+    if (row.remark) parts.push(element("p", row.remark, { class: "remark", role: "note" }));
 
     const table = element("table", undefined, { class: "attributions" });
     const head = element("tr");

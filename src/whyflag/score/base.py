@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.score.growing import AdditiveMarginal, AskedMarginal, GrowingMarginal
+
+if TYPE_CHECKING:
+    from whyflag.score.audit import Original
+
+PRECISION = float(np.finfo(np.float64).eps)
 
 
 class Score(ABC):
@@ -24,16 +31,43 @@ class Score(ABC):
         threshold: A higher score is an alarm; None: the detector names none.
         unit: What corresponds to one nat of an energy, −log density: the weight of distances is
             counted in it. 1 for an energy; None: not known (see `unit_from`).
+        original: The library's own number, where the score computes it by a formula of its own;
+            the first rows are compared with it.
     """
 
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
     threshold: float | None = None
     unit: float | None = None
+    original: Original | None = None
+
+    def __init_subclass__(cls) -> None:
+        # Here, so that no adapter can forget it, and none has to think of it.
+        if "__call__" in vars(cls):
+            setattr(cls, "__call__", _compared(vars(cls)["__call__"]))  # noqa: B010
 
     @abstractmethod
     def __call__(self, X: Matrix) -> Vector:
         """Score rows: (n, d) -> (n,)."""
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding of its answers."""
+        return PRECISION
+
+
+def _compared(call: Callable[[Any, Matrix], Vector]) -> Callable[[Any, Matrix], Vector]:
+    """Score rows, and compare with the library's own number where there is one."""
+
+    @wraps(call)
+    def compared(self: Any, X: Matrix) -> Vector:
+        values = call(self, X)
+        if self.original is not None:
+            # Kernels fade to nothing far from the data; the threshold tells what is something.
+            self.original.compare(X, values, partial(call, self), abs(self.threshold or 0.0))
+        return values
+
+    return compared
 
 
 class DifferentiableScore(Score):
@@ -53,6 +87,7 @@ class CurvedScore(DifferentiableScore):
     """
 
     curvatures: Tensor  # K x d x d, positive definite
+    centers: Matrix | None = None  # K x d: where each parabola is lowest, if that is known
 
     @abstractmethod
     def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
@@ -80,6 +115,10 @@ class MarginalScore(Score):
     def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
         """The marginal scores of rows, each on a set of columns that grows from `begin`, (d,)."""
         return AskedMarginal(self.marginal, X, begin)
+
+    def log_units(self, scale: Vector) -> Vector:
+        """What the marginal of each column owes to its unit, if `scale` is to be one: (d,)."""
+        return np.log(scale) if self.density else np.zeros(len(scale))
 
 
 class AdditiveScore(MarginalScore):

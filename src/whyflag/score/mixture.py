@@ -63,6 +63,7 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         self.curvatures = np.array(
             [w @ w.T / np.outer(self.spread, self.spread) for w in whiten]
         )  # K x d x d
+        self.centers = self.location + self.spread * means
         self._whitened_means = np.hstack([mean @ w for mean, w in zip(means, whiten, strict=True)])[
             :, None
         ]  # Kd x 1

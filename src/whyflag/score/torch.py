@@ -11,11 +11,16 @@ import numpy as np
 import torch
 
 from whyflag.arrays import Matrix, Vector
+from whyflag.score.audit import Audited
 from whyflag.score.base import AdditiveScore, DifferentiableScore
-from whyflag.score.function import Audited
+from whyflag.score.slopes import AuditedGradient
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
 
+REMEDY = (
+    "Is there a `detach`, an in-place change or a conversion inside? Pass it as a plain function "
+    "of arrays instead: as_score(function)."
+)
 CHUNK = 2**17  # numbers in one call, 1 MB: what layers make of them stays in a cache
 
 
@@ -27,21 +32,29 @@ class TorchScore(DifferentiableScore):
         function: The function, high = anomalous; differentiable by autograd.
         n_features: The number of columns d.
         runner: How it is run.
+        foreign: Whether it comes from outside, so that its gradient is to be audited.
     """
 
     def __init__(
-        self, function: TensorFunction, n_features: int | None = None, runner: Runner | None = None
+        self,
+        function: TensorFunction,
+        n_features: int | None = None,
+        runner: Runner | None = None,
+        *,
+        foreign: bool = False,
     ) -> None:
         self.n_features = n_features
-        self._function = function
-        self._runner = runner or Runner()
-        self._checked = Audited(lambda X: self._runner.values(function, X), copy=False)
+        self._checked = _Checked(function, runner or Runner(), foreign)
 
     def __call__(self, X: Matrix) -> Vector:
         return self._checked(X)
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        return self._runner.value_and_grad(self._function, X)
+        return self._checked.value_and_grad(X)
+
+    @property
+    def precision(self) -> float:
+        return self._checked.runner.precision
 
 
 @final
@@ -52,24 +65,61 @@ class TorchErrors(DifferentiableScore, AdditiveScore):
     """
 
     def __init__(
-        self, errors: TensorFunction, n_features: int, runner: Runner | None = None
+        self,
+        errors: TensorFunction,
+        n_features: int,
+        runner: Runner | None = None,
+        *,
+        foreign: bool = False,
     ) -> None:
         self.n_features = n_features
         self._errors = errors
-        self._runner = runner or Runner()
-        self._checked = Audited(lambda X: self._runner.values(self._total, X), copy=False)
+        self._checked = _Checked(self._total, runner or Runner(), foreign)
 
     def __call__(self, X: Matrix) -> Vector:
         return self._checked(X)
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        return self._runner.value_and_grad(self._total, X)
+        return self._checked.value_and_grad(X)
 
     def parts(self, X: Matrix) -> Matrix:
-        return self._runner.values(self._errors, X)
+        return self._checked.runner.values(self._errors, X)
+
+    @property
+    def precision(self) -> float:
+        return self._checked.runner.precision
 
     def _total(self, X: torch.Tensor) -> torch.Tensor:
         return self._errors(X).sum(dim=1)
+
+
+@final
+class _Checked:
+    """A function of tensors, (n, d) -> (n,), audited."""
+
+    def __init__(self, function: TensorFunction, runner: Runner, foreign: bool) -> None:
+        self.runner = runner
+        self._function = function
+        self._values = Audited(self._run, copy=False, precision=runner.precision)
+        self._slopes = AuditedGradient(self._values, self._gradient, REMEDY) if foreign else None
+
+    def __call__(self, X: Matrix) -> Vector:
+        values = self._values(X)
+        if self._slopes is not None:
+            self._slopes.look(X)
+        return values
+
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The score and its gradient."""
+        if self._slopes is not None:
+            self._slopes.look(X)
+        return self.runner.value_and_grad(self._function, X)
+
+    def _run(self, X: Matrix) -> Vector:
+        return self.runner.values(self._function, X)
+
+    def _gradient(self, X: Matrix) -> Matrix:
+        return self.runner.value_and_grad(self._function, X)[1]
 
 
 @final
@@ -88,6 +138,11 @@ class Runner:
     device: torch.device | str = "cpu"
     modules: Sequence[torch.nn.Module] = ()
     chunk: int = CHUNK
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding of what is computed."""
+        return float(torch.finfo(self.dtype).eps)
 
     def values(self, function: TensorFunction, X: Matrix) -> Matrix:
         """What the function makes of the rows, whatever its shape."""

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from whyflag.checks import check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
 from whyflag.shapley.coalitions import numbered
 
@@ -28,6 +29,9 @@ class Exact(ShapleySolver):
     """
 
     max_players: int = 20
+
+    def __post_init__(self) -> None:
+        check_whole("max_players", self.max_players, at_least=1)
 
     def solve(self, game: Playable) -> ShapleyValues:
         """Divide the gain of each row's game among its players."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.checks import check_number, check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
 from whyflag.shapley.coalitions import of_size, sample_of_size
 
@@ -50,6 +51,12 @@ class Kernel(ShapleySolver):
     precision: float | None = None
     max_budget: int = 2**16
 
+    def __post_init__(self) -> None:
+        check_whole("budget", self.budget, at_least=0, or_none=True)
+        check_whole("seed", self.seed, at_least=0)
+        check_number("precision", self.precision, above=0, or_none=True)
+        check_whole("max_budget", self.max_budget, at_least=1)
+
     def solve(self, game: Playable) -> ShapleyValues:
         """Divide the gain of each row's game among its players."""
         n, p = game.n_rows, game.n_players
@@ -85,8 +92,6 @@ class Kernel(ShapleySolver):
                 f"`budget` must be at least {least} for {p} players, so that the "
                 f"regression has one solution, got {budget}."
             )
-        if self.precision is not None and not self.precision > 0:
-            raise ValueError(f"`precision` must be above 0, got {self.precision}.")
 
     @property
     def _goal(self) -> float:

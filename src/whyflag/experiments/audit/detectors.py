@@ -60,8 +60,8 @@ def latent_mixture() -> Iterator[Finding]:
     with torch.no_grad():
         features, _ = describe(stack, dagmm._standardised(rows.train), binary)
         test, _ = describe(stack, dagmm._standardised(rows.test_normal), binary)
-        whole = mixture_of(stack, features, dagmm.reg_covar)
-        batch = mixture_of(stack, features[:, -100:], dagmm.reg_covar)
+        whole = mixture_of(stack, features, dagmm.reg_covar_)
+        batch = mixture_of(stack, features[:, -100:], dagmm.reg_covar_)
         away = (whole.energy(test) - batch.energy(test)).abs()[0].numpy()
         turned = as_published.subtracted_weights(whole, test)
         differ = (whole.energy(test) - turned).abs()[0].numpy()
@@ -97,11 +97,11 @@ def selection() -> Iterator[Finding]:
         rows = data(name)[1]
         labels = np.repeat([False, True], [len(rows.test_normal), len(rows.test_anomalous)])
         test = np.vstack([rows.test_normal, rows.test_anomalous])
-        ours = FULL.detector(name, rows.train.shape[1], "GMM", SEED)
+        ours = FULL.detector(name, "GMM", SEED)
         ours.fit(rows.train, X_valid=rows.valid)
         areas = {}
         for k in (2, 3, 4, 5):
-            detector = GMM(k, reg_covar=ours.reg_covar, seed=SEED).fit(rows.train)
+            detector = GMM(k, seed=SEED).fit(rows.train)
             areas[k] = auroc(-detector.score_samples(test)[None], labels[None]).value
         chosen[name] = (ours.n_components_, max(areas, key=lambda k: areas[k]))
     yield Finding(

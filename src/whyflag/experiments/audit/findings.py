@@ -13,7 +13,6 @@ from whyflag.arrays import BoolMatrix, Matrix
 from whyflag.datasets import Dataset, Split, load, split
 from whyflag.detectors import GMM
 from whyflag.experiments.anomalies import perturb
-from whyflag.experiments.settings import FULL
 from whyflag.metrics import mean_reciprocal_rank
 from whyflag.score.mixture import MixtureEnergy
 
@@ -54,10 +53,8 @@ def data(name: str) -> tuple[Dataset, Split]:
 
 @cache
 def gmm(name: str, floor: float | None = None) -> MixtureEnergy:
-    """A mixture fitted to a data set, with the floor of the experiments or another."""
+    """A mixture fitted to a data set, with the floor of all mixtures or another."""
     _, rows = data(name)
-    if floor is None:
-        floor = FULL.variance_floor / rows.train.shape[1]
     return GMM(reg_covar=floor, seed=SEED).fit(rows.train, X_valid=rows.valid).to_score()
 
 

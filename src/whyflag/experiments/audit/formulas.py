@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector
+from whyflag.clusters import cluster_centers
 from whyflag.domain import Domain
 from whyflag.experiments import as_published
 from whyflag.experiments.audit.findings import (
@@ -21,7 +22,6 @@ from whyflag.experiments.audit.findings import (
 )
 from whyflag.games import Background, RelaxedMinimum
 from whyflag.methods import ShapleyMethod
-from whyflag.methods.ksh import cluster_centers
 from whyflag.minimise import minimise
 from whyflag.score import Score
 from whyflag.shapley import Exact, Kernel
@@ -34,7 +34,7 @@ def equation_4() -> Iterator[Finding]:
         X, guilty = planted(name)
         score, domain = gmm(name), Domain.infer(data(name)[1].train)
         said = ShapleyMethod(RelaxedMinimum(score, domain), Exact()).attribute(X).values
-        found = minimise(score, *_problems(X), domain, gamma=0.01)
+        found = minimise(score, *_problems(X), domain, gamma=0.01, basin="nearest")
         minima = found.point.reshape(len(X), -1, X.shape[1])
         other = _relaxed(score, X, minima, once=False)
         yield Finding(
@@ -99,7 +99,7 @@ def sampling() -> Iterator[Finding]:
     for name in ("Lympho", "Arrhythmia"):
         X = planted(name)[0][:4]
         d, train = X.shape[1], data(name)[1].train
-        centers, sizes = cluster_centers(train, Domain.infer(train), 8, SEED)
+        centers, sizes = cluster_centers(train, Domain.infer(train).scale, 8, SEED)
         game = Background(gmm(name), centers, sizes).bind(X)
         reference = Kernel(budget=40_000, seed=1).solve(game)
         whole = np.vstack([of_size(d, 1), ~of_size(d, 1)])  # these sizes are counted whole
@@ -137,7 +137,7 @@ def sampling() -> Iterator[Finding]:
 def minimiser() -> Iterator[Finding]:
     """Adam with few small steps, against the minimum."""
     for name in ("Thyroid", "BreastW"):
-        X, guilty = planted(name)[0][:60], planted(name)[1][:60]
+        X, guilty = planted(name)
         score, domain = gmm(name), Domain.infer(data(name)[1].train)
         said, other = [], []
         for gamma in (0.001, 0.1, 10.0):

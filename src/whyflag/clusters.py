@@ -1,0 +1,34 @@
+"""A few typical rows of many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyflag.arrays import Matrix, Vector
+
+JITTER = 1e-6  # scales: far more than rounding, far less than anything that counts
+
+
+def cluster_centers(
+    rows: Matrix, scale: Vector, k: int, seed: int = 0, n_init: int = 10
+) -> tuple[Matrix, Vector]:
+    """Centres of k-means in units of the scales, and their sizes: (k, d), (k,).
+
+    Each value of a centre is rounded to the nearest one of its column, as shap does, so that a
+    binary column stays binary. Fewer distinct rows than k are all taken.
+    """
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    if len(distinct) <= k:
+        return distinct, counts.astype(np.float64)
+    from sklearn.cluster import KMeans
+
+    # Rows of whole numbers stand exactly between two centres, where rounding would choose. A
+    # millionth of a scale, drawn with the seed, chooses the same on every machine.
+    jitter = JITTER * np.random.default_rng(seed).normal(size=rows.shape)
+    means = KMeans(k, n_init=n_init, random_state=seed).fit(rows / scale + jitter)
+    centers = np.empty((k, rows.shape[1]))
+    for j, column in enumerate(rows.T):
+        values = np.unique(column)
+        wanted = means.cluster_centers_[:, j] * scale[j]
+        centers[:, j] = values[np.abs(values[:, None] - wanted).argmin(axis=0)]
+    return centers, np.bincount(means.labels_, minlength=k).astype(np.float64)
