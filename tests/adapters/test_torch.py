@@ -109,11 +109,54 @@ def test_any_dtype(dtype):
     module.eval()
     with torch.no_grad():
         expected = module(torch.tensor(PLANTED, dtype=dtype))[:, 0].double().numpy()
-    np.testing.assert_array_equal(score(PLANTED), expected)
+    np.testing.assert_allclose(score(PLANTED), expected, atol=10 * torch.finfo(dtype).eps)
     value, gradient = score.value_and_grad(PLANTED)
     assert value.dtype == gradient.dtype == np.float64
     attribution = Explainer(score, NORMAL)(PLANTED[:5])
     assert np.isfinite(attribution.values).all()
+
+
+def test_a_module_of_single_precision_is_scored_in_double_by_a_copy():
+    module = network(dtype=torch.float32)
+    score = as_score(module, n_features=D)
+    np.testing.assert_array_equal(
+        score(PLANTED), as_score(network(dtype=torch.float32).double(), n_features=D)(PLANTED)
+    )
+    assert score.precision == np.finfo(np.float64).eps
+    assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
+
+
+class Insists(nn.Module):
+    """A module with something inside that knows one type only."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.inner, self.kind = nn.Linear(D, 1), kind
+        torch.manual_seed(0)
+        self.weight = torch.randn(D, 1)  # neither a parameter nor a buffer
+        self.own = (torch.randn(1) + nn.Parameter(torch.ones(1))) if kind == "graph" else None
+
+    def forward(self, rows):
+        return self.inner(rows) + (rows @ self.weight if self.kind == "type" else 0.0)
+
+
+@pytest.mark.parametrize("kind", ["type", "graph"])
+def test_one_that_cannot_be_made_double_is_scored_as_it_is(kind):
+    module = Insists(kind)
+    score = as_score(module, n_features=D)
+    with torch.no_grad():
+        expected = module(torch.tensor(PLANTED, dtype=torch.float32))[:, 0].numpy()
+    np.testing.assert_allclose(score(PLANTED), expected, rtol=1e-6)
+    assert score.precision == np.finfo(np.float32).eps
+
+
+def test_a_module_that_scores_otherwise_in_double_is_refused():
+    class Otherwise(nn.Linear):
+        def forward(self, rows):
+            return super().forward(rows) + (rows.dtype == torch.float64)
+
+    with pytest.raises(ValueError, match=r"Otherwise .* Pass it as a function: .*torch_score"):
+        as_score(Otherwise(D, 1), n_features=D)(PLANTED)
 
 
 def test_half_precision_is_a_staircase_but_no_error():

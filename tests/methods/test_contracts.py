@@ -6,6 +6,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from pyod.models.auto_encoder import AutoEncoder
+from pyod.models.ecod import ECOD
+from pyod.models.knn import KNN
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
@@ -72,12 +76,34 @@ FAMILIES = {
     "KernelDensity": lambda: KernelDensity(bandwidth=0.5),
     "OneClassSVM": lambda: OneClassSVM(nu=0.1),
     "PCA": lambda: PCA(2),
+    "PyOD KNN": lambda: KNN(),
+    "PyOD ECOD": lambda: ECOD(),
+    "PyOD AutoEncoder": lambda: AutoEncoder(
+        epoch_num=3, hidden_neuron_list=[8, 2], random_state=0, verbose=0
+    ),
+    "PyTorch, single precision": lambda: Network(),
 }
+# Values moved by a little, by much, and out of all proportion.
+MOVED = NORMAL[:12].copy()
+MOVED[np.arange(12), np.arange(12) % D] += (
+    np.resize([-2.0, 4.0, 20.0, -1e4], 12) * NORMAL.std(axis=0)[np.arange(12) % D]
+)
+
+
+class Network(torch.nn.Sequential):
+    """A module that needs no fit."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        super().__init__(torch.nn.Linear(D, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+
+    def fit(self, rows):
+        return self
 
 
 @cache
 def score_of_family(family):
-    return as_score(FAMILIES[family]().fit(NORMAL))
+    return as_score(FAMILIES[family]().fit(NORMAL), n_features=D)
 
 
 def pytest_generate_tests(metafunc):
@@ -141,8 +167,11 @@ def test_a_row_alone_is_the_row_in_a_batch_of_every_family(name, family):
     if not isinstance(score, METHODS[name].needs):
         pytest.skip(f"{name} does not take it")
     explainer = explain(score, name)
-    alone = concatenate([explainer(X[[i]]) for i in range(len(X))])
-    assert_same_rows(explainer(np.vstack([NORMAL[:8], X]))[8:], alone)
+    rows = np.vstack([X[:3], MOVED])
+    alone = concatenate([explainer(rows[[i]]) for i in range(len(rows))])
+    assert_same_rows(explainer(np.vstack([NORMAL[:8], rows]))[8:], alone)
+    few = concatenate([explainer(rows[i : i + 6]) for i in range(0, len(rows), 6)])
+    assert_same_rows(few, alone)
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 5])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from whyflag.checks import check_number, check_whole
 from whyflag.extras import require
 from whyflag.score import Score
+from whyflag.score.audit import Original
 
 if TYPE_CHECKING:
     from torch import Tensor, device, dtype
@@ -31,13 +33,41 @@ def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Sco
 
     some = next(chain(module.parameters(), module.buffers()), None)
     dtype = torch.get_default_dtype() if some is None else some.dtype
+    device = "cpu" if some is None else some.device
+    if str(device) == "cpu" and (exact := _in_double_precision(module, n_features, dtype)):
+        score = torch_score(exact, n_features, higher_is_anomalous=higher_is_anomalous)
+        own = torch_score(module, n_features, dtype=dtype, higher_is_anomalous=higher_is_anomalous)
+        score.original = Original(
+            own,
+            type(module).__name__,
+            "Pass it as a function: whyflag.adapters.torch.torch_score(module, n_features, "
+            "dtype=torch.float32).",
+            precision=own.precision,
+        )
+        return score
     return torch_score(
-        module,
-        n_features,
-        dtype=dtype,
-        device="cpu" if some is None else some.device,
-        higher_is_anomalous=higher_is_anomalous,
+        module, n_features, dtype=dtype, device=device, higher_is_anomalous=higher_is_anomalous
     )
+
+
+def _in_double_precision(module: Any, n_features: int, dtype: Any) -> Any:
+    """A copy of a module in double precision; None where it is none of single, or has no way.
+
+    Rounding to seven digits moves minima about: a row alone would have another normal row than
+    the same row in a batch.
+    """
+    import torch
+
+    if dtype != torch.float32:
+        return None
+    from whyflag.score.torch import Runner
+
+    try:
+        exact = deepcopy(module).double()
+        Runner(modules=[exact]).values(exact, np.zeros((2, n_features)))
+    except Exception:
+        return None  # something inside insists on its type, or cannot be copied
+    return exact
 
 
 def torch_score(

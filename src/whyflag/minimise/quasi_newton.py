@@ -17,6 +17,7 @@ FLAT = 1e-10  # largest slope, in score per scale of a column, at which a proble
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 FINE = 1e4  # resolutions of the loss: a step that promises less is judged by the slope it leads to
 SETTLED = 0.9  # of the slope before it: a smaller one is progress
+LONGER = 4.0  # times at most is a step that was too short
 PATIENCE = 4  # trials without gain, and none in sight, after which a problem has arrived too
 FORGET = 8  # trials without gain after which a problem starts afresh
 STRETCH = 20  # trials that together must bring a gain worth having
@@ -89,6 +90,7 @@ class _State:
     stride: Vector  # b: the longest step, in scales of a column
     informed: BoolVector  # b: whether anything is known of the curvature along the direction
     earlier: Vector  # b: the loss a stretch of trials ago
+    flattest: Vector  # b: the smallest of the largest slopes since the loss last fell
     idle: IntVector  # b: trials since the loss last fell
     arrived: BoolVector  # b
     past: list[_Turn]  # the newest comes first
@@ -114,6 +116,7 @@ class _State:
             stride=np.full(b, STRIDE),
             informed=np.zeros(b, dtype=np.bool_),
             earlier=loss.copy(),
+            flattest=_largest(slope),
             idle=np.zeros(b, dtype=np.int64),
             arrived=np.isfinite(loss) & _is_flat(slope),
             past=[],
@@ -150,14 +153,22 @@ def _advance(state: _State) -> None:
     low_enough = (promise < 0) & (loss <= state.loss + SUFFICIENT_DECREASE * promise)
     fell = low_enough & (state.loss - loss > resolution)
     # At the bottom the loss has no more digits to fall by; the slope has.
-    level = (np.abs(promise) <= FINE * resolution) & (loss <= state.loss + resolution)
+    level = np.maximum(np.abs(promise), loss - state.loss) <= FINE * resolution
+    along = dot(gradient, moved)
     steepest = _largest(_along(problems.loose(trial, gradient), gradient))
-    settled = level & (steepest < SETTLED * _largest(state.slope))
+    flatter = np.abs(along) < SETTLED * np.abs(promise)
+    settled = level & (flatter | (steepest < SETTLED * _largest(state.slope)))
     taken = fell | settled | (low_enough & ~level)
-    state.idle = np.where(fell | settled, 0, state.idle + 1)
-    # The parabola through what is known of a step that was too long tells how much too long.
+    gained = fell | (settled & (steepest < SETTLED * state.flattest))
+    state.flattest = np.where(gained, steepest, state.flattest)
+    state.idle = np.where(gained, 0, state.idle + 1)
+    # The parabola through what is known of a step tells how much too long it was; at the bottom
+    # its slopes tell, also that it was too short.
     bend = np.maximum(loss - state.loss - promise, np.abs(promise) + TINY)
-    shorter = np.maximum(-0.5 * promise / bend, 0.1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        secant = np.where(along > promise, -promise / (along - promise), LONGER)
+    factor = np.where(level, np.minimum(secant, LONGER), -0.5 * promise / bend)
+    factor = np.maximum(factor, 0.1)
     state.stride = _longest_step(state, promise, state.loss - loss)
 
     state.u = np.where(taken[:, None], trial, state.u)
@@ -176,7 +187,7 @@ def _advance(state: _State) -> None:
     # A step that the bounds bent out of shape is tried again up to the first bound it meets.
     reach = problems.reach(state.u, state.direction)
     bent = ~taken & (reach > 0) & (state.step > reach)
-    state.step = np.where(bent, reach, shorter * state.step)
+    state.step = np.where(bent, reach, factor * state.step)
     _turn(state, loose, taken | misled)
     # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
     patience = np.where(has_past, 2 * FORGET, PATIENCE)
