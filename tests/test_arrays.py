@@ -15,6 +15,7 @@ from whyflag.arrays import check_coalitions, check_rows, read_table
         ([[1, 2, np.nan]], ValueError, r"finite, got nan at row 0, column 2 \('c'\)"),
         ([[0, 0, 0], [1, -np.inf, 3]], ValueError, r"got -inf at row 1, column 1 \('b'\)"),
         ([["a", "b", "c"]], TypeError, r"must hold numbers in shape \(n, 3\), got list"),
+        ([[1.0, 2.0, 3j]], TypeError, r"must hold numbers .* complex numbers have no order"),
         (None, ValueError, r"shape \(n, 3\), got \(\)"),
     ],
 )

@@ -84,6 +84,8 @@ def check_rows(
     width = "d" if n_features is None else str(n_features)
     try:
         # Row by row, so that rounding does not depend on how the caller keeps its rows.
+        if np.iscomplexobj(X):
+            raise TypeError("complex numbers have no order")
         rows = np.asarray(X, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise TypeError(

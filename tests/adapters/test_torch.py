@@ -178,6 +178,21 @@ def test_nothing_is_left_behind_in_the_module():
         assert torch.equal(value, state[name]), name
 
 
+def test_a_module_that_writes_to_itself_is_not_changed_either():
+    class Counting(nn.Linear):
+        def __init__(self):
+            super().__init__(D, 1)
+            self.register_buffer("calls", torch.zeros(1))
+
+        def forward(self, rows):
+            self.calls += 1
+            return super().forward(rows)
+
+    module = Counting()
+    Explainer(module, NORMAL)(PLANTED[:2])
+    assert module.calls == 0
+
+
 def test_modes_come_back_after_an_error():
     module = network()
     with pytest.raises(RuntimeError):

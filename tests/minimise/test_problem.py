@@ -172,7 +172,7 @@ def test_where_score_or_slope_has_no_answer_the_loss_is_infinite_and_nothing_slo
     assert problems.loss(np.zeros((4, 2))).tolist() == [0.0, np.inf, 1.0, 1.0]
 
 
-def test_the_typical_loss_is_the_highest_of_typical_rows_in_units_asked_once():
+def test_the_typical_loss_is_the_highest_of_typical_rows_but_for_outliers_asked_once():
     asked = []
 
     class Asked(Score):
@@ -183,10 +183,12 @@ def test_the_typical_loss_is_the_highest_of_typical_rows_in_units_asked_once():
             return X[:, 0]
 
     X = np.zeros((3, 1))
-    domain = Domain(1, typical=[[4.0], [6.0], [-8.0]])
+    domain = Domain(1, typical=[[4.0], [6.0], [5.0]])
     problems = Problems(Asked(), X, np.zeros((3, 1), bool), domain)
     assert [problems.select(np.array([i])).typical_loss for i in range(3)] == [3.0, 3.0, 3.0]
     assert asked == [3]
+    heavy = Problems(Asked(), X, np.zeros((3, 1), bool), Domain(1, typical=[[4.0], [60.0]]))
+    assert heavy.typical_loss == pytest.approx(2 + np.sqrt(2))  # √(2d) units above the lowest
     none = Problems(Asked(), X, np.zeros((3, 1), bool), Domain(1))
     assert none.typical_loss == -np.inf
 

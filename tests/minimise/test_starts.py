@@ -73,13 +73,23 @@ def test_the_nearest_basin_is_normal_if_it_gains_half_of_what_can_be_gained(
 def test_a_basin_as_low_as_typical_rows_are_is_normal(highest, chosen, last, gradient):
     """Typical rows of the deep basin score from −10 up to about what the near one does."""
     score = wells(CENTERS[:2], [0.0, 10.0], gradient)
+    score.unit = 10.0  # so that none of them is an outlier
     typical = CENTERS[1] + np.array([[0.0, 0.0], [0.0, np.sqrt(10 + highest)]])
     found = ends(score, [[0.0, 0.0]], typical if last else typical[::-1], basin="nearest")
     np.testing.assert_allclose(found.point, CENTERS[[chosen]], atol=1e-5)
 
 
+@pytest.mark.parametrize(("deep", "chosen"), [(1.9, 0), (2.1, 1)])
+def test_a_typical_row_far_above_another_is_an_outlier_and_not_normal(deep, chosen):
+    """Scores of normal rows vary by √(d/2) units; here d is 2, and twice that is allowed."""
+    score = wells(CENTERS[:2], [0.0, deep])
+    found = ends(score, [[0.0, 0.0]], CENTERS[:2], basin="nearest")
+    np.testing.assert_allclose(found.point, CENTERS[[chosen]], atol=1e-5)
+
+
 def test_of_normal_basins_the_nearest_counts_and_not_the_lowest():
     score = wells(CENTERS, [0, 3, 3, 3, 3, 3.5])
+    score.unit = 2.0
     found = ends(score, [[0.0, 0.0], [-6.0, 0.0], [0.0, 18.0]], CENTERS, basin="nearest")
     np.testing.assert_allclose(found.point, CENTERS[[0, 3, 2]], atol=1e-6)
     lowest = ends(score, [[0.0, 0.0], [-6.0, 0.0], [0.0, 18.0]], CENTERS)

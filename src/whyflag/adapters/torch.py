@@ -31,6 +31,7 @@ def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Sco
         )
     import torch
 
+    module = _copied(module)
     some = next(chain(module.parameters(), module.buffers()), None)
     dtype = torch.get_default_dtype() if some is None else some.dtype
     device = "cpu" if some is None else some.device
@@ -50,6 +51,17 @@ def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Sco
     )
 
 
+def _copied(module: Any) -> Any:
+    """A module of our own: one that counts its calls, say, writes to itself when it is asked."""
+    import torch
+
+    try:
+        with torch.inference_mode(False):  # whatever the caller has switched on
+            return deepcopy(module)
+    except Exception:
+        return module  # it cannot be copied
+
+
 def _in_double_precision(module: Any, n_features: int, dtype: Any) -> Any:
     """A copy of a module in double precision; None where it is none of single, or has no way.
 
@@ -63,7 +75,8 @@ def _in_double_precision(module: Any, n_features: int, dtype: Any) -> Any:
     from whyflag.score.torch import Runner
 
     try:
-        exact = deepcopy(module).double()
+        with torch.inference_mode(False):
+            exact = deepcopy(module).double()
         Runner(modules=[exact]).values(exact, np.zeros((2, n_features)))
     except Exception:
         return None  # something inside insists on its type, or cannot be copied

@@ -31,7 +31,8 @@ class ASH(Method):
         gamma: Weight of the distance from x in the minimisations, γ, in units of the score.
         game: "relaxed" (v̲, p + 1 minimisations a row), "local" (v̂, one for each coalition), or
             "neighborhood" (v, within `radius` scales of x, without γ).
-        radius: Half the width of the box that "neighborhood" searches, in scales.
+        radius: Half the width of the box that "neighborhood" searches, in scales. A row outside the
+            range of normal rows is first brought to the nearest point inside: the box is round it.
         solver: How the sum over coalitions is done.
     """
 

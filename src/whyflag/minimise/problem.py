@@ -143,7 +143,7 @@ class Problems:
 
     @property
     def typical_loss(self) -> float:
-        """The highest loss among typical rows."""
+        """The highest loss among typical rows, but for outliers among them."""
         return self._asked_once("typical loss", self._highest_typical_loss)
 
     @property
@@ -189,7 +189,11 @@ class Problems:
 
     def _highest_typical_loss(self) -> float:
         rows = self.domain.typical
-        return float((self.score(rows) / self.unit).max()) if len(rows) else -np.inf
+        if len(rows) == 0:
+            return -np.inf
+        losses = self.score(rows) / self.unit
+        # Of heavy tails some typical rows are outliers. Scores of normal rows vary by √(d/2) units.
+        return float(min(losses.max(), losses.min() + np.sqrt(2 * rows.shape[1])))
 
     def _asked_once(self, question: str, ask: Callable[[], T]) -> T:
         """What is true of all problems is asked once, and shared by parts of them."""
