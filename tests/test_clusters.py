@@ -47,3 +47,16 @@ def test_rounding_does_not_choose_between_centres():
         others, counts = cluster_centers(shaken, scale, 8)
         np.testing.assert_allclose(others, centers, atol=1e-12)
         np.testing.assert_array_equal(counts, sizes)
+
+
+def test_nor_does_it_among_heavy_tails():
+    """There k-means began elsewhere in 2 % of its runs."""
+    rng = np.random.default_rng(1)
+    rows = np.sinh(1.2 * (rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6))))
+    rows += 0.7 * rng.normal(size=rows.shape)
+    for seed in range(10):
+        shaken = rows * (1 + 1e-13 * np.random.default_rng(seed).normal(size=rows.shape))
+        centers, sizes = cluster_centers(rows, rows.std(axis=0), 8, seed=seed, n_init=1)
+        others, counts = cluster_centers(shaken, shaken.std(axis=0), 8, seed=seed, n_init=1)
+        np.testing.assert_allclose(others, centers, rtol=1e-11)
+        np.testing.assert_array_equal(counts, sizes)

@@ -7,6 +7,7 @@ import numpy as np
 from whyflag.arrays import Matrix, Vector
 
 JITTER = 1e-6  # scales: far more than rounding, far less than anything that counts
+DIGITS = 6  # of a scale: rows that differ by rounding have the same ones
 
 
 def cluster_centers(
@@ -25,7 +26,8 @@ def cluster_centers(
     # Rows of whole numbers stand exactly between two centres, where rounding would choose. A
     # millionth of a scale, drawn with the seed, chooses the same on every machine.
     jitter = JITTER * np.random.default_rng(seed).normal(size=rows.shape)
-    means = KMeans(k, n_init=n_init, random_state=seed).fit(rows / scale + jitter)
+    # And k-means itself may begin elsewhere if one digit differs: without the last ones none does.
+    means = KMeans(k, n_init=n_init, random_state=seed).fit(np.round(rows / scale, DIGITS) + jitter)
     centers = np.empty((k, rows.shape[1]))
     for j, column in enumerate(rows.T):
         values = np.unique(column)
