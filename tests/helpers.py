@@ -8,6 +8,7 @@ import numpy as np
 
 from whyflag import Attribution, Domain, as_score
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
+from whyflag.games import Background, LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.score import AdditiveScore, CurvedScore, DifferentiableScore, MarginalScore, Score
 from whyflag.score.mixture import MixtureEnergy
 
@@ -59,6 +60,17 @@ def without(score: Score, *gone: type[Score]) -> Score:
 
 def _forward(score: Score, name: str) -> Any:
     return lambda self, *arguments: getattr(score, name)(*arguments)
+
+
+def every_game(d: int) -> dict[str, Any]:
+    """Each way to be absent, made of a score and a domain of d columns."""
+    return {
+        "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
+        "local": lambda score, domain: LocalMinimum(score, domain),
+        "box": lambda score, domain: NeighborhoodMinimum(score, domain, radius=0.7),
+        "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 0.7, "ball"),
+        "background": lambda score, domain: Background(score, np.zeros((2, d)), domain=domain),
+    }
 
 
 SWITCH = Domain(3, fixed=[2])

@@ -21,7 +21,8 @@ def test_comparing_a_row_with_a_number_finds_fewer_culprits(raw_files):
 def test_every_weighting_but_the_kernel_is_off(raw_files):
     for finding in formulas.regression_weights():
         largest = finding.as_published.partition("(")[2]
-        assert float(largest.partition("%")[0]) > 0.5  # all coalitions are counted: 0 is right
+        least = 10 if finding.what.startswith("Algorithm 1") else 1  # all are counted: 0 is right
+        assert float(largest.partition("%")[0]) >= least
 
 
 def test_the_anomalous_half_is_the_one_with_higher_scores(raw_files):

@@ -3,21 +3,15 @@ import pytest
 
 import whyflag.games.base as module
 from benchmarks.worlds import random_mixture
+from helpers import every_game
 from whyflag import Domain
-from whyflag.games import Background, LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.games.base import tiles
 from whyflag.shapley.coalitions import numbered
 
 D = 3
 ALL = numbered(0, 2**D, D)
 X = np.random.default_rng(0).normal(size=(5, D)) * 2
-GAMES = {
-    "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
-    "local": lambda score, domain: LocalMinimum(score, domain),
-    "box": lambda score, domain: NeighborhoodMinimum(score, domain, radius=0.7),
-    "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 0.7, "ball"),
-    "background": lambda score, domain: Background(score, np.zeros((2, D)), domain=domain),
-}
+GAMES = every_game(D)
 
 
 @pytest.mark.parametrize("points", [1, 3, 1000])

@@ -5,7 +5,7 @@ import shap
 import whyflag.games.base
 import whyflag.minimise
 from benchmarks.worlds import random_covariance, random_mixture
-from helpers import SWITCH, SWITCHED, Counted, switched
+from helpers import SWITCH, SWITCHED, Counted, every_game, switched
 from whyflag import Domain, as_score
 from whyflag.games import Background, LocalMinimum, Nearest, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.minimise import minimise
@@ -40,13 +40,7 @@ def domains():
     }
 
 
-GAMES = {
-    "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
-    "local": lambda score, domain: LocalMinimum(score, domain),
-    "box": lambda score, domain: NeighborhoodMinimum(score, domain, radius=0.7),
-    "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 0.7, "ball"),
-    "background": lambda score, domain: Background(score, np.zeros((2, D)), domain=domain),
-}
+GAMES = every_game(D)
 
 
 @pytest.mark.parametrize("kind", domains())

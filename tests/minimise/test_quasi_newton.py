@@ -80,7 +80,7 @@ def test_bowls_with_bounds_take_about_as_many_evaluations_as_scipys():
     rng = np.random.default_rng(1)
     lower, upper = np.full(8, -1.0), np.full(8, 1.0)
     ours, theirs = 0, 0
-    for _ in range(10):
+    for _ in range(60):  # how many SciPy takes hangs on the BLAS: of ten bowls, 145 to 171
         curvature = np.linalg.inv(random_covariance(8, 100.0, rng))
         score = bowl(curvature, rng.normal(size=8) * 1.5)
         x = rng.uniform(lower, upper)
@@ -88,8 +88,7 @@ def test_bowls_with_bounds_take_about_as_many_evaluations_as_scipys():
         expected = scipys(score, x, lower, upper)
         assert found.loss[0] == pytest.approx(expected.fun, abs=1e-9)
         ours, theirs = ours + found.n_evaluations[0], theirs + expected.nfev
-    # First steps are short, and how many SciPy takes hangs on the BLAS: 1.25 to 1.35 were seen.
-    assert ours <= 1.5 * theirs
+    assert ours <= 1.2 * theirs
 
 
 @pytest.mark.parametrize("d", [2, 5, 10])
@@ -191,7 +190,7 @@ def test_the_last_evaluation_allowed_may_be_the_one_that_arrives():
     assert descend(problems, needed - 1).converged.tolist() == [False]
 
 
-@pytest.mark.parametrize(("height", "most"), [(0.0, 600), (1e5, 300)])
+@pytest.mark.parametrize(("height", "most"), [(0.0, 400), (1e5, 200)])
 def test_a_kink_is_arrived_at(height, most):
     """Σ w_i |x_i − c_i| is steep everywhere: of a high loss, less is worth following."""
     rng = np.random.default_rng(0)
