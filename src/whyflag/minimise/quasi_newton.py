@@ -29,7 +29,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 def descend(problems: Problems, max_evaluations: int) -> Moves:
-    """Minimise every problem from its start, never going up.
+    """Minimise every problem from its start, never going up by more than rounding.
 
     One evaluation of the batch is one trial of every problem in it: a problem whose trial is not
     low enough shortens its step while the others go on, and one that has arrived leaves.
