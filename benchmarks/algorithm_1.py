@@ -18,7 +18,6 @@ from whyflag.arrays import Matrix, Vector
 from whyflag.detectors import VAE
 from whyflag.minimise import minimise
 from whyflag.score import Score
-from whyflag.score.mixture import MixtureEnergy
 
 GAMMA = 0.01
 N_ROWS, D, COMPONENTS = 100, 6, 4
@@ -109,12 +108,13 @@ def _compare(case: Case) -> Iterator[Line]:
 class TorchEnergy:
     """The same mixture in PyTorch."""
 
-    def __init__(self, energy: MixtureEnergy) -> None:
-        precisions = np.linalg.inv(energy.covariances)
-        self.means = torch.as_tensor(energy.means)
+    def __init__(self, energy: Score) -> None:
+        mixture: Any = energy.function
+        precisions = np.linalg.inv(mixture.covariances)
+        self.means = torch.as_tensor(mixture.means)
         self.precisions = torch.as_tensor(precisions)
         _, log_det = np.linalg.slogdet(precisions)
-        constant = energy.log_weights + 0.5 * (log_det - D * np.log(2 * np.pi))
+        constant = mixture.log_weights + 0.5 * (log_det - D * np.log(2 * np.pi))
         self.constant = torch.as_tensor(constant)
 
     def __call__(self, X: torch.Tensor) -> torch.Tensor:

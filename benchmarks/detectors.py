@@ -37,7 +37,7 @@ from benchmarks.worlds import correlated_rows, plant
 from whyflag import Explainer, as_score
 from whyflag.arrays import Matrix
 from whyflag.detectors import DAGMM, GMM, VAE
-from whyflag.score import DifferentiableScore
+from whyflag.score import Gradient
 
 PAGE = Path(__file__).parent.parent / "docs" / "detectors.md"
 BEGIN, END = "<!-- made by benchmarks/detectors.py: begin -->", "<!-- end -->"
@@ -221,7 +221,7 @@ def try_out(entry: Entry) -> str:
     own = values[np.arange(n), CULPRITS[:n]][:, None]
     # A tie counts half, so that a constant attribution ranks in the middle.
     rank = 1 + (values > own).sum(axis=1) + ((values == own).sum(axis=1) - 1) / 2
-    how = "gradient" if isinstance(score, DifferentiableScore) else "search"
+    how = "gradient" if score.find(Gradient) is not None else "search"
     share = f"{100 * (rank == 1).mean():.0f} % of {n}"
     return (
         f"| {entry.name} | {how} | {auroc:.2f} | {share} | {rank.mean():.2f} | {1000 * each:.3g} |"

@@ -15,7 +15,7 @@ from whyflag import Explainer
 from whyflag.explainer import infer_domain
 from whyflag.games import RelaxedMinimum
 from whyflag.minimise import Minimum
-from whyflag.score import DifferentiableScore, Score
+from whyflag.score import Gradient, Score
 from whyflag.shapley import Kernel
 
 METHODS = ("KSH", "wKSH", "IG")
@@ -35,7 +35,7 @@ def lines() -> Iterator[Line]:
         for d in SHAPES:
             score = score_of(kind, d)
             for method in METHODS:
-                if method != "IG" or isinstance(score, DifferentiableScore):
+                if method != "IG" or score.find(Gradient) is not None:
                     yield _efficiency(kind, d, method, _explaining(kind, d, method))
             yield _efficiency(kind, d, "ASH's summation", _summing(kind, d))
 

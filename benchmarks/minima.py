@@ -11,7 +11,7 @@ from whyflag import Domain
 from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.detectors import GMM
 from whyflag.minimise import minimise
-from whyflag.score.mixture import MixtureEnergy
+from whyflag.score import Curvature, Score
 
 MARGIN = 1e-6  # of the loss: less is no difference
 
@@ -35,7 +35,7 @@ def exponentials(n: int, d: int, seed: int) -> Matrix:
 
 
 def compare(
-    energy: MixtureEnergy,
+    energy: Score,
     rows: Matrix,
     normal: Matrix,
     *,
@@ -57,7 +57,9 @@ def compare(
         low = np.where(kept, x, np.maximum(x - half * domain.scale, domain.lower))
         high = np.where(kept, x, np.minimum(x + half * domain.scale, domain.upper))
         own[i] = _scipy(energy, x, kept, x, low, high)
-        others = [_scipy(energy, x, kept, mean, low, high) for mean in energy.centers]
+        others = [
+            _scipy(energy, x, kept, mean, low, high) for mean in energy.need(Curvature).centers
+        ]
         best[i] = min(own[i], *others)
     margin = MARGIN * np.maximum(1.0, np.abs(best))
     above = ours - best
@@ -69,7 +71,7 @@ def compare(
 
 
 def _scipy(
-    energy: MixtureEnergy, x: Vector, kept: BoolVector, start: Vector, low: Vector, high: Vector
+    energy: Score, x: Vector, kept: BoolVector, start: Vector, low: Vector, high: Vector
 ) -> float:
     free = ~kept
     if not free.any():

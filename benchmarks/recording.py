@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks.instrument import seconds
 from whyflag.arrays import Matrix
-from whyflag.score import CurvedScore, DifferentiableScore, Score
+from whyflag.score import Curvature, Gradient, Score
 
 BATCHES = (2**6, 2**8, 2**10, 2**12, 2**14, 2**16)  # rows in a call
-ANSWERS = ("__call__", "value_and_grad", "value_grad_curvature")
 
 
 class Asked:
@@ -42,38 +41,33 @@ class Asked:
 def recording(score: Score) -> Iterator[Asked]:
     """Note what a score is asked meanwhile."""
     asked = Asked()
-    kind = type(score)
-    noted = {
-        name: _noted(getattr(kind, name), asked.values if name == "__call__" else asked.gradients)
-        for name in ANSWERS
-        if hasattr(kind, name)
-    }
-    score.__class__ = type(kind.__name__, (kind,), noted)
+    answers: list[tuple[Any, str, list[Matrix]]] = [(score, "function", asked.values)]
+    if gradient := score.find(Gradient):
+        answers.append((gradient, "value_and_grad", asked.gradients))
+    if curvature := score.find(Curvature):
+        answers.append((curvature, "value_grad_regime", asked.gradients))
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in answers]
     try:
+        for owner, name, points in answers:
+            # Records are frozen; these get their own answers back.
+            object.__setattr__(owner, name, _noted(getattr(owner, name), points))
         yield asked
     finally:
-        score.__class__ = kind
+        for owner, name, answer in before:
+            object.__setattr__(owner, name, answer)
 
 
-def _noted(answer: Callable[..., Any], points: list[Matrix]) -> Callable[..., Any]:
-    def answer_and_note(self: Score, X: Matrix) -> Any:
-        # One answer may be made of another: then it is noted once.
-        before = len(points)
-        said = answer(self, X)
-        if len(points) == before:
-            points.append(X.copy(order="K"))
-        return said
+def _noted(answer: Callable[[Matrix], Any], points: list[Matrix]) -> Callable[[Matrix], Any]:
+    def answer_and_note(X: Matrix) -> Any:
+        points.append(X.copy(order="K"))
+        return answer(X)
 
     return answer_and_note
 
 
 def with_gradient(score: Score) -> Callable[[Matrix], Any]:
     """What a minimiser asks of a score."""
-    if isinstance(score, CurvedScore):
-        return score.value_grad_curvature
-    if isinstance(score, DifferentiableScore):
-        return score.value_and_grad
-    return score
+    return score.find(Curvature) or score.find(Gradient) or score
 
 
 def best_batches(answer: Callable[[Matrix], Any], points: Matrix) -> Callable[[], None]:

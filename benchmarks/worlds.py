@@ -23,7 +23,7 @@ def random_mixture(d: int, k: int, condition: float, seed: int) -> MixtureEnergy
     rng = np.random.default_rng(seed)
     covariances = np.array([random_covariance(d, condition, rng) for _ in range(k)])
     log_weights = np.log(rng.dirichlet(np.full(k, 5.0)))
-    return MixtureEnergy(log_weights, rng.normal(size=(k, d)), covariances)
+    return MixtureEnergy(log_weights, rng.normal(size=(k, d)), covariances).to_score()
 
 
 def correlated_rows(n: int, d: int = 8, *, seed: int) -> Matrix:

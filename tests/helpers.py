@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from whyflag import Attribution, Domain, as_score
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.games import Background, LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
-from whyflag.score import AdditiveScore, CurvedScore, DifferentiableScore, MarginalScore, Score
-from whyflag.score.mixture import MixtureEnergy
-
-# What each ability must be able to answer.
-_ANSWERS: dict[type[Score], tuple[str, ...]] = {
-    CurvedScore: ("value_grad_curvature", "value_and_grad"),
-    DifferentiableScore: ("value_and_grad",),
-    AdditiveScore: ("parts", "marginal", "growing", "log_units"),
-    MarginalScore: ("marginal", "log_units"),
-}
-_KNOWN = ("n_features", "feature_names", "threshold", "unit", "density", "curvatures", "centers")
+from whyflag.score import Ability, Curvature, Gradient, Score
 
 
 def random_coalitions(m: int, p: int, seed: int) -> BoolMatrix:
@@ -33,33 +24,6 @@ def assert_same_rows(one: Attribution, other: Attribution, within: float = 1e-9)
     assert (off <= within * largest).all(), f"off by {(off / largest).max():.1e} of the largest"
     in_its_order = np.take_along_axis(other.values, one.order, axis=1)
     assert (np.diff(in_its_order, axis=1) <= 1e-12 * largest).all(), "in another order"
-
-
-def without(score: Score, *gone: type[Score]) -> Score:
-    """The same score, with its threshold and unit, that cannot do what these can.
-
-    Without `Score` it is a plain function. What marginals have besides `marginal` itself goes with
-    `AdditiveScore`: then sets of columns that grow are asked for anew.
-    """
-    kept = [
-        ability
-        for ability in _ANSWERS
-        if isinstance(score, ability) and not issubclass(ability, gone)
-    ]
-    # Of an ability and what it implies, the ability.
-    kept = [one for one in kept if not any(one in other.__mro__[1:] for other in kept)]
-    answers = {name: _forward(score, name) for ability in kept for name in _ANSWERS[ability]}
-    less = type(
-        "Less", tuple(kept) or (Score,), {"__call__": _forward(score, "__call__")} | answers
-    )
-    known = {name: getattr(score, name) for name in _KNOWN if hasattr(score, name)}
-    without_them: Score = less()
-    vars(without_them).update(known)
-    return without_them
-
-
-def _forward(score: Score, name: str) -> Any:
-    return lambda self, *arguments: getattr(score, name)(*arguments)
 
 
 def every_game(d: int) -> dict[str, Any]:
@@ -97,18 +61,24 @@ def switched() -> Score:
     return as_score(value, slope, n_features=3)
 
 
-class Counted(CurvedScore):
-    """A mixture's energy that counts the rows it is asked for."""
+class Counted:
+    """How many rows a score is asked for: by itself, for its gradient, for its curvature."""
 
-    def __init__(self, energy: MixtureEnergy) -> None:
-        self.energy, self.count = energy, 0
-        self.n_features, self.unit = energy.n_features, 1.0
-        self.curvatures, self.centers = energy.curvatures, energy.centers
+    def __init__(self, score: Score) -> None:
+        self.count = 0
+        abilities: list[Ability] = []
+        if gradient := score.find(Gradient):
+            abilities.append(Gradient(self._counted(gradient)))
+        if curvature := score.find(Curvature):
+            known = curvature.matrices, curvature.centers
+            abilities.append(Curvature(self._counted(curvature), *known))
+        self.score = replace(
+            score, function=self._counted(score), abilities=tuple(abilities), audit=None
+        )
 
-    def __call__(self, X: Matrix) -> Vector:
-        self.count += len(X)
-        return self.energy(X)
+    def _counted(self, function: Any) -> Any:
+        def counted(X: Matrix) -> Any:
+            self.count += len(X)
+            return function(X)
 
-    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
-        self.count += len(X)
-        return self.energy.value_grad_curvature(X)
+        return counted

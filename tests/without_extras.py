@@ -42,7 +42,7 @@ def main():
         install = f"{name} needs the torch package: pip install 'whyflag[torch]'."
         refused(lambda name=name: getattr(whyflag.detectors, name), install)
     refused(attribution.to_shap, "to_shap() needs the shap package: pip install 'whyflag[shap]'.")
-    from whyflag.adapters.torch import torch_score
+    from whyflag.adapters import torch_score
 
     refused(lambda: torch_score(lambda rows: rows, 2), "pip install 'whyflag[torch]'")
     from typer.testing import CliRunner

@@ -59,10 +59,10 @@ class Ensemble:
         'x1'
         """
         score = score_of(detector, background, domain)
-        allowed = [method for method in map(get_method, methods) if isinstance(score, method.needs)]
+        allowed = [method for method in map(get_method, methods) if method.applies_to(score)]
         if not allowed:
             named = ", ".join(get_method(method).name for method in methods)
-            raise TypeError(f"None of the methods {named} applies to {type(score).__name__}.")
+            raise TypeError(f"None of the methods {named} applies to {score.name}.")
         return cls([Explainer(score, background, method, domain=domain) for method in allowed])
 
     def __init__(self, explainers: Sequence[Explainer]) -> None:
@@ -95,7 +95,7 @@ def combine(members: Sequence[Attribution]) -> Attribution:
     """
     if not members:
         raise ValueError("There must be at least one attribution to combine, got none.")
-    for member in members[1:]:
+    for member in members:
         _refuse_others(members[0].feature_names, member.feature_names)
         if not np.array_equal(member.data, members[0].data):
             raise ValueError("Attributions can be combined if they are of the same rows.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import replace
 from math import ceil
 from typing import Any, final
@@ -21,7 +20,7 @@ from whyflag.memory import keep_freed_memory
 from whyflag.methods import Method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.score import Score, evaluate, unit_from
-from whyflag.score.audit import refuse_other_answers
+from whyflag.score.answers import refuse_other_answers
 
 CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
 CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
@@ -90,8 +89,7 @@ class Explainer:
             if table.columns is not None:
                 self.domain = self.domain.rename(table.columns)
             if self.score.unit is None:
-                self.score = copy(self.score)
-                self.score.unit = self._measure_unit(rows)
+                self.score = replace(self.score, unit=self._measure_unit(rows))
         self._bound = self.method.bind(self.score, self.domain, rows)
         minima = (self.domain.n_players + 1) * self.domain.n_columns
         self._chunk_size = chunk_size

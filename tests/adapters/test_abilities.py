@@ -1,5 +1,6 @@
 """Every adapter behind every step of a pipeline: what a score can do changes no answer."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -39,11 +40,10 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import OneClassSVM
 
-from helpers import without
 from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
 from whyflag.methods import ASH
-from whyflag.score import AdditiveScore, CurvedScore, DifferentiableScore, MarginalScore, Score
+from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals
 
 D = 4
 
@@ -63,28 +63,28 @@ MOVED[range(3), [0, 1, 2]] += 4 * NORMAL.std(axis=0)[:3]
 
 # A detector, what is known of its slope, and of parts of its columns.
 DETECTORS = {
-    "GaussianMixture": (GaussianMixture(2, random_state=0), CurvedScore, MarginalScore),
+    "GaussianMixture": (GaussianMixture(2, random_state=0), Curvature, Marginals),
     "BayesianGaussianMixture": (
         BayesianGaussianMixture(n_components=2, max_iter=500, random_state=0),
-        CurvedScore,
-        MarginalScore,
+        Curvature,
+        Marginals,
     ),
-    "EllipticEnvelope": (EllipticEnvelope(random_state=0), CurvedScore, MarginalScore),
-    "PCA": (PCA(2), CurvedScore, AdditiveScore),
-    "IncrementalPCA": (IncrementalPCA(2), CurvedScore, AdditiveScore),
+    "EllipticEnvelope": (EllipticEnvelope(random_state=0), Curvature, Marginals),
+    "PCA": (PCA(2), Curvature, Additive),
+    "IncrementalPCA": (IncrementalPCA(2), Curvature, Additive),
     "FastICA": (
         FastICA(2, random_state=0, tol=0.01, max_iter=1000),
-        CurvedScore,
-        AdditiveScore,
+        Curvature,
+        Additive,
     ),
-    "TruncatedSVD": (TruncatedSVD(2, random_state=0), CurvedScore, AdditiveScore),
-    "OneClassSVM rbf": (OneClassSVM(nu=0.05), DifferentiableScore, None),
-    "OneClassSVM linear": (OneClassSVM(kernel="linear", nu=0.05), DifferentiableScore, None),
-    "SGDOneClassSVM": (SGDOneClassSVM(nu=0.05, random_state=0), DifferentiableScore, None),
+    "TruncatedSVD": (TruncatedSVD(2, random_state=0), Curvature, Additive),
+    "OneClassSVM rbf": (OneClassSVM(nu=0.05), Gradient, None),
+    "OneClassSVM linear": (OneClassSVM(kernel="linear", nu=0.05), Gradient, None),
+    "SGDOneClassSVM": (SGDOneClassSVM(nu=0.05, random_state=0), Gradient, None),
     "KernelDensity": (
         KernelDensity(bandwidth=0.5, leaf_size=200),
-        DifferentiableScore,
-        MarginalScore,
+        Gradient,
+        Marginals,
     ),
     "KernelDensity exponential": (
         KernelDensity(bandwidth=0.5, kernel="exponential", leaf_size=200),
@@ -94,26 +94,26 @@ DETECTORS = {
     "IsolationForest": (IsolationForest(n_estimators=20, random_state=0), None, None),
     "LocalOutlierFactor": (LocalOutlierFactor(novelty=True), None, None),
     "PyOD IForest": (IForest(n_estimators=20, random_state=0), None, None),
-    "PyOD ECOD": (ECOD(), None, AdditiveScore),
-    "PyOD COPOD": (COPOD(), None, AdditiveScore),
+    "PyOD ECOD": (ECOD(), None, Additive),
+    "PyOD COPOD": (COPOD(), None, Additive),
     "PyOD HBOS": (HBOS(), None, None),
-    "PyOD PCA": (PyodPCA(random_state=0), DifferentiableScore, None),
-    "PyOD OCSVM": (OCSVM(nu=0.05), DifferentiableScore, None),
-    "PyOD KDE": (KDE(bandwidth=0.5, leaf_size=200), DifferentiableScore, MarginalScore),
-    "PyOD GMM": (PyodGMM(n_components=2, random_state=0), CurvedScore, MarginalScore),
-    "PyOD MCD": (MCD(random_state=0), CurvedScore, MarginalScore),
+    "PyOD PCA": (PyodPCA(random_state=0), Gradient, None),
+    "PyOD OCSVM": (OCSVM(nu=0.05), Gradient, None),
+    "PyOD KDE": (KDE(bandwidth=0.5, leaf_size=200), Gradient, Marginals),
+    "PyOD GMM": (PyodGMM(n_components=2, random_state=0), Curvature, Marginals),
+    "PyOD MCD": (MCD(random_state=0), Curvature, Marginals),
     "PyOD KNN": (KNN(), None, None),
     "PyOD LODA": (LODA(n_random_cuts=20), None, None),
     "PyOD AutoEncoder": (
         AutoEncoder(epoch_num=1, hidden_neuron_list=[4, 2], random_state=0, verbose=0),
-        DifferentiableScore,
+        Gradient,
         None,
     ),
-    "GMM": (GMM(2, seed=0), CurvedScore, MarginalScore),
+    "GMM": (GMM(2, seed=0), Curvature, Marginals),
     "VAE": (
         VAE(0.5, 1.0, max_updates=50, n_draws=2, seed=0),
-        DifferentiableScore,
-        AdditiveScore,
+        Gradient,
+        Additive,
     ),
 }
 
@@ -131,18 +131,18 @@ def columns(*transformers, remainder="passthrough"):
 SAME = np.arange(D)
 # The steps, what slope goes through them, and the column that each column behind is made of.
 WRAPPERS = {
-    "none": ([], CurvedScore, SAME),
-    "StandardScaler": ([StandardScaler()], CurvedScore, SAME),
-    "MinMaxScaler": ([MinMaxScaler()], CurvedScore, SAME),
+    "none": ([], Curvature, SAME),
+    "StandardScaler": ([StandardScaler()], Curvature, SAME),
+    "MinMaxScaler": ([MinMaxScaler()], Curvature, SAME),
     "MinMaxScaler clip": ([MinMaxScaler(clip=True)], None, SAME),
-    "RobustScaler": ([RobustScaler()], CurvedScore, SAME),
-    "PowerTransformer": ([PowerTransformer()], DifferentiableScore, SAME),
-    "QuantileTransformer uniform": ([quantiles("uniform")], DifferentiableScore, SAME),
-    "QuantileTransformer normal": ([quantiles("normal")], DifferentiableScore, SAME),
+    "RobustScaler": ([RobustScaler()], Curvature, SAME),
+    "PowerTransformer": ([PowerTransformer()], Gradient, SAME),
+    "QuantileTransformer uniform": ([quantiles("uniform")], Gradient, SAME),
+    "QuantileTransformer normal": ([quantiles("normal")], Gradient, SAME),
     "PolynomialFeatures": ([StandardScaler(), PolynomialFeatures(include_bias=False)], None, None),
-    "PCA": ([PCA(3)], CurvedScore, None),
-    "PCA whiten": ([PCA(whiten=True)], CurvedScore, None),
-    "FunctionTransformer": ([FunctionTransformer()], CurvedScore, SAME),
+    "PCA": ([PCA(3)], Curvature, None),
+    "PCA whiten": ([PCA(whiten=True)], Curvature, None),
+    "FunctionTransformer": ([FunctionTransformer()], Curvature, SAME),
     "FunctionTransformer arcsinh": ([FunctionTransformer(np.arcsinh)], None, SAME),
     "FunctionTransformer own": ([FunctionTransformer(lambda X: X / 2)], None, None),
     "KBinsDiscretizer": (
@@ -150,15 +150,15 @@ WRAPPERS = {
         None,
         SAME,
     ),
-    "SimpleImputer": ([SimpleImputer()], CurvedScore, SAME),
-    "passthrough only": (["passthrough"], CurvedScore, SAME),
-    "None only": ([None], CurvedScore, SAME),
-    "passthrough first": (["passthrough", StandardScaler()], CurvedScore, SAME),
-    "passthrough between": ([StandardScaler(), "passthrough", PCA(3)], CurvedScore, None),
-    "passthrough last": ([MinMaxScaler(), "passthrough"], CurvedScore, SAME),
+    "SimpleImputer": ([SimpleImputer()], Curvature, SAME),
+    "passthrough only": (["passthrough"], Curvature, SAME),
+    "None only": ([None], Curvature, SAME),
+    "passthrough first": (["passthrough", StandardScaler()], Curvature, SAME),
+    "passthrough between": ([StandardScaler(), "passthrough", PCA(3)], Curvature, None),
+    "passthrough last": ([MinMaxScaler(), "passthrough"], Curvature, SAME),
     "Pipeline": (
         [make_pipeline("passthrough", make_pipeline(RobustScaler())), StandardScaler()],
-        CurvedScore,
+        Curvature,
         SAME,
     ),
     "FeatureUnion": (
@@ -168,22 +168,22 @@ WRAPPERS = {
                 transformer_weights={"2": 2.0},
             )
         ],
-        CurvedScore,
+        Curvature,
         None,
     ),
     "FeatureUnion of columns": (
         [FeatureUnion([("1", "passthrough"), ("2", quantiles("uniform")), ("3", "drop")])],
-        DifferentiableScore,
+        Gradient,
         np.tile(SAME, 2),
     ),
     "ColumnTransformer": (
         [columns((StandardScaler(), [2, 0]), (make_pipeline(PowerTransformer()), [3]))],
-        DifferentiableScore,
+        Gradient,
         np.array([2, 0, 3, 1]),
     ),
     "ColumnTransformer drop": (
         [columns((RobustScaler(), [3, 1]), ("passthrough", [0]), remainder="drop")],
-        CurvedScore,
+        Curvature,
         np.array([3, 1, 0]),
     ),
 }
@@ -227,14 +227,18 @@ def theirs(detector, X):
     return -detector.score_samples(X)
 
 
+# Which abilities bring another with them.
+BRINGS = {Curvature: Gradient, Additive: Marginals}
+
+
 def abilities(detector, wrapper):
     """What the score behind the steps should be able to do."""
     _, slope, parts = DETECTORS[detector]
     _, through, sources = WRAPPERS[wrapper]
-    survive = [] if sources is None or parts is None else [parts]
+    survive = set() if sources is None or parts is None else {parts}
     if slope is not None and through is not None:
-        survive.append(slope if issubclass(through, slope) else through)
-    return survive
+        survive.add(Gradient if Gradient in (slope, through) else Curvature)
+    return survive | {brought for one, brought in BRINGS.items() if one in survive}
 
 
 def able(*kinds):
@@ -269,11 +273,10 @@ def test_the_score_is_the_librarys_own_through_the_pipeline(detector, wrapper):
 @everything
 def test_what_is_known_of_a_score_survives_the_steps(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
-    kinds = (CurvedScore, DifferentiableScore, AdditiveScore, MarginalScore)
+    kinds = (Curvature, Gradient, Additive, Marginals)
     expected = abilities(detector, wrapper)
     for kind in kinds:
-        should = any(issubclass(ability, kind) for ability in expected)
-        assert isinstance(score, kind) == should, kind
+        assert (score.find(kind) is not None) == (kind in expected), kind
     assert (score.threshold, score.unit) == (last.threshold, last.unit)
     # Some of PyOD's detectors know no number of columns, and what does nothing knows none.
     nothing = all(step in ("passthrough", None) for step in WRAPPERS[wrapper][0])
@@ -281,7 +284,7 @@ def test_what_is_known_of_a_score_survives_the_steps(detector, wrapper):
     assert score.n_features == (known if nothing else D)
 
 
-@pytest.mark.parametrize(("detector", "wrapper"), able(DifferentiableScore))
+@pytest.mark.parametrize(("detector", "wrapper"), able(Gradient))
 def test_the_gradient_equals_differences(detector, wrapper):
     score, scale = score_of(detector, wrapper), NORMAL.std(axis=0)
     value, gradient = score.value_and_grad(MOVED)
@@ -294,64 +297,84 @@ def test_the_gradient_equals_differences(detector, wrapper):
     np.testing.assert_allclose(gradient * scale, differences, rtol=0, atol=rounding)
 
 
-@pytest.mark.parametrize(("detector", "wrapper"), able(CurvedScore))
+@pytest.mark.parametrize(("detector", "wrapper"), able(Curvature))
 def test_a_curved_score_has_the_same_gradient_and_a_curvature_of_every_column(detector, wrapper):
     score = score_of(detector, wrapper)
-    _, gradient, regime = score.value_grad_curvature(MOVED)
+    _, gradient, regime = score.need(Curvature)(MOVED)
     np.testing.assert_allclose(gradient, score.value_and_grad(MOVED)[1], rtol=1e-12)
-    np.testing.assert_array_less(regime, len(score.curvatures))
-    np.testing.assert_allclose(score.curvatures, np.swapaxes(score.curvatures, 1, 2))
-    assert np.linalg.eigvalsh(score.curvatures).min() >= -1e-12 * np.abs(score.curvatures).max()
+    np.testing.assert_array_less(regime, len(score.need(Curvature).matrices))
+    np.testing.assert_allclose(
+        score.need(Curvature).matrices, np.swapaxes(score.need(Curvature).matrices, 1, 2)
+    )
+    assert (
+        np.linalg.eigvalsh(score.need(Curvature).matrices).min()
+        >= -1e-12 * np.abs(score.need(Curvature).matrices).max()
+    )
 
 
-@pytest.mark.parametrize(("detector", "wrapper"), able(MarginalScore))
+@pytest.mark.parametrize(("detector", "wrapper"), able(Marginals))
 def test_marginals_are_those_of_what_the_columns_become(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
     sources = WRAPPERS[wrapper][2]
     Z = behind(detector, wrapper, MOVED)
     keep = np.vstack([np.eye(D), np.zeros(D), np.ones(D), [1, 0, 1, 0]]).astype(bool)
-    expected = last.marginal(Z, keep[:, sources])
-    np.testing.assert_allclose(score.marginal(MOVED, keep), expected, rtol=1e-9, atol=1e-9)
-    assert score.density == last.density
-    grown = score.growing(MOVED, keep[-1])
-    after = score.marginal(MOVED, keep[-1] | np.eye(D, dtype=bool)[[1, 3]])
+    expected = last.need(Marginals).marginal(Z, keep[:, sources])
+    np.testing.assert_allclose(
+        score.need(Marginals).marginal(MOVED, keep), expected, rtol=1e-9, atol=1e-9
+    )
+    scale = np.arange(1.0, D + 1)
+    if all(name in ("passthrough", None) for name in WRAPPERS[wrapper][0]):
+        units = last.need(Marginals).log_units(scale)
+        np.testing.assert_array_equal(score.need(Marginals).log_units(scale), units)
+    grown = score.need(Marginals).growing(MOVED, keep[-1])
+    after = score.need(Marginals).marginal(MOVED, keep[-1] | np.eye(D, dtype=bool)[[1, 3]])
     added = grown.added(np.eye(D, dtype=bool)[[1, 3]])
     np.testing.assert_allclose(added, after, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize(("detector", "wrapper"), able(AdditiveScore))
+@pytest.mark.parametrize(("detector", "wrapper"), able(Additive))
 def test_the_parts_of_a_sum_are_those_of_what_the_columns_become(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
-    parts = last.parts(behind(detector, wrapper, MOVED))
+    parts = last.need(Additive).parts(behind(detector, wrapper, MOVED))
     sources = WRAPPERS[wrapper][2]
     for i in range(D):
         np.testing.assert_allclose(
-            score.parts(MOVED)[:, i], parts[:, sources == i].sum(axis=1), rtol=1e-9, atol=1e-9
+            score.need(Additive).parts(MOVED)[:, i],
+            parts[:, sources == i].sum(axis=1),
+            rtol=1e-9,
+            atol=1e-9,
         )
 
 
 # What a method needs; all else is taken away. Then how near the answer must be, in parts of the
 # row's largest value: rounding only.
 METHODS = {
-    "KSH": (Score, 1e-9),
-    "wKSH": (Score, 1e-9),
-    "ACE": (Score, 1e-9),
-    "IG": (DifferentiableScore, 1e-9),
-    "marg": (MarginalScore, 1e-9),
-    "SFE": (MarginalScore, 1e-7),  # sets that grow step by step round otherwise
+    "KSH": (Ability, 1e-9),
+    "wKSH": (Ability, 1e-9),
+    "ACE": (Ability, 1e-9),
+    "IG": (Gradient, 1e-9),
+    "marg": (Marginals, 1e-9),
+    "SFE": (Marginals, 1e-7),  # sets that grow step by step round otherwise
 }
 REST = {
-    Score: (Score,),
-    DifferentiableScore: (CurvedScore, MarginalScore),
-    MarginalScore: (DifferentiableScore, AdditiveScore),
+    Ability: (Ability,),
+    Gradient: (Curvature, Marginals),
+    Marginals: (Gradient, Additive),
 }
+
+
+def less(score, *gone):
+    """The score without these abilities, and with marginals that are asked for anew."""
+    left = score.without(*gone)
+    marginals = left.find(Marginals)
+    return left if marginals is None else left.having(replace(marginals, grow=None))
 
 
 def change(method, detector, wrapper, *gone):
     """Largest change of an attribution without these abilities, in parts of its row's largest."""
     score = score_of(detector, wrapper)
     kept, lost = (
-        Explainer(e, NORMAL, method)(MOVED[:2]).values for e in (score, without(score, *gone))
+        Explainer(e, NORMAL, method)(MOVED[:2]).values for e in (score, less(score, *gone))
     )
     return float((np.abs(lost - kept).max(axis=1) / np.abs(kept).max(axis=1)).max())
 
@@ -367,7 +390,7 @@ def test_an_ability_changes_no_answer(method, detector, wrapper):
 
 # The minimiser goes other ways with a gradient and without: what a search finds is near, what
 # descent finds without the curvature is the same minimum, and it asks for no marginals.
-SLOWER = {CurvedScore: 1e-6, DifferentiableScore: 0.01, MarginalScore: 1e-9}
+SLOWER = {Curvature: 1e-6, Gradient: 0.01, Marginals: 1e-9}
 MINIMISERS = {"ASH": "ASH", "v̂": ASH(game="local"), "comp": "comp"}
 # Detectors with several kinds of ability behind the distinct kinds of steps, and others behind one.
 MINIMISING = ("GaussianMixture", "PCA", "PyOD ECOD", "KernelDensity")

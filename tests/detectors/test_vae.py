@@ -8,7 +8,7 @@ from planted import NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import as_score
 from whyflag.detectors import VAE
 from whyflag.detectors.vae import LAYERS, _draws
-from whyflag.score import DifferentiableScore, MarginalScore
+from whyflag.score import Gradient, Marginals
 
 SMALL = {"latent": 3, "hidden": 8}
 
@@ -88,9 +88,9 @@ def test_the_reconstruction_error_is_what_the_paper_says(fitted):
     hidden = softplus(linear("decoder_2", softplus(linear("decoder_1", code))))
     expected = ((Z - linear("output", hidden)) ** 2).numpy()
     score = as_score(fitted)
-    assert isinstance(score, MarginalScore)
+    assert score.find(Marginals) is not None
     np.testing.assert_allclose(score(PLANTED), expected.sum(axis=1), rtol=1e-10)
-    marginals = score.marginal(PLANTED, np.eye(8, dtype=bool))
+    marginals = score.need(Marginals).marginal(PLANTED, np.eye(8, dtype=bool))
     np.testing.assert_allclose(marginals, expected, rtol=1e-10)
 
 
@@ -120,7 +120,7 @@ def test_the_negative_elbo_is_what_monte_carlo_says(fitted):
 @pytest.mark.parametrize("kind", ["reconstruction", "elbo"])
 def test_both_scores_are_smooth_fixed_functions_of_a_row(fitted, kind):
     score = fitted.to_score(kind)
-    assert isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is not None
     assert_gradient_equals_differences(score, PLANTED[:10])
     np.testing.assert_array_equal(score(PLANTED), score(PLANTED))
     alone = [score(PLANTED[i : i + 1])[0] for i in range(5)]
@@ -148,7 +148,7 @@ def test_binary_columns_are_reconstructed_as_probabilities(bits):
     for kind in ("reconstruction", "elbo"):
         score = detector.to_score(kind)
         assert (score(wrong) > score(bits[:20])).mean() > 0.9
-    marginals = detector.to_score().marginal(bits[:20], np.eye(5, dtype=bool))
+    marginals = detector.to_score().need(Marginals).marginal(bits[:20], np.eye(5, dtype=bool))
     assert ((marginals >= 0) & (marginals <= 1)).all()
 
 

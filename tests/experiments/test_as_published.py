@@ -93,7 +93,7 @@ def test_scores_outside_0_and_1_have_no_logit():
 
 
 def test_adam_ends_above_the_minimum_and_below_its_start():
-    score = gaussian([[1, 0.9], [0.9, 1]])
+    score = gaussian([[1, 0.9], [0.9, 1]]).to_score()
     X = np.array([[6.0, -4.0], [1.0, 2.0]])
     free = np.array([[True, True], [False, True]])
     start = score(X) / 2

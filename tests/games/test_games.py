@@ -27,7 +27,7 @@ def energy():
 def gaussian():
     rng = np.random.default_rng(0)
     covariance = random_covariance(D, 20.0, rng)
-    return MixtureEnergy(np.zeros(1), rng.normal(size=(1, D)), covariance[None])
+    return MixtureEnergy(np.zeros(1), rng.normal(size=(1, D)), covariance[None]).to_score()
 
 
 def domains():
@@ -68,7 +68,7 @@ def test_with_no_one_present_the_score_is_never_higher(name, kind, energy):
 
 def test_local_minimum_of_one_gaussian_is_the_conditional_mean(gaussian):
     values = LocalMinimum(gaussian, Domain(D), gamma=0.0).bind(X)(ALL)
-    mean, covariance = gaussian.means[0], gaussian.covariances[0]
+    mean, covariance = gaussian.function.means[0], gaussian.function.covariances[0]
     for coalition, value in zip(ALL, values.T, strict=True):
         free = ~coalition
         y = X.copy()
@@ -236,7 +236,7 @@ def test_a_coalition_that_does_not_arrive_later_is_told_of_its_row_alone(name, m
 def test_each_row_counts_the_evaluations_that_it_takes(name, energy):
     domain = Domain(D, lower=-1.5, upper=1.5)  # some rows are outside
     counted = Counted(energy)
-    together = GAMES[name](counted, domain).bind(X)
+    together = GAMES[name](counted.score, domain).bind(X)
     together(ALL)
     assert together.n_evaluations.sum() == counted.count
     for row, count in zip(X, together.n_evaluations, strict=True):

@@ -1,15 +1,16 @@
 """v̲ where it holds, v̂ where it is broken: two columns that go together, in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import whyflag.games.relaxed_minimum as module
 import whyflag.minimise
-from helpers import without
 from whyflag import Domain
 from whyflag.games import LocalMinimum, RelaxedMinimum
 from whyflag.minimise import Minimum
-from whyflag.score import CurvedScore
+from whyflag.score import Curvature
 from whyflag.score.mixture import MixtureEnergy
 from whyflag.shapley.coalitions import numbered
 
@@ -21,9 +22,8 @@ BROKEN = np.array([True, False, False, True])
 
 def bond(correlation, unit=None):
     covariance = np.array([[1.0, correlation], [correlation, 1.0]])
-    energy = MixtureEnergy(np.zeros(1), np.zeros((1, 2)), covariance[None])
-    energy.unit = unit
-    return energy
+    energy = MixtureEnergy(np.zeros(1), np.zeros((1, 2)), covariance[None]).to_score()
+    return replace(energy, unit=unit)
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_a_row_has_converged_if_the_definition_that_it_gets_has(energy, monkeypa
 
 
 def test_a_coalition_that_does_not_arrive_is_told_of_broken_rows_alone(energy, monkeypatch):
-    game = RelaxedMinimum(without(energy, CurvedScore), Domain(2)).bind(X)
+    game = RelaxedMinimum(energy.without(Curvature), Domain(2)).bind(X)
     assert game.fallback.tolist() == BROKEN.tolist()
     assert game.converged.all()
     monkeypatch.setattr(whyflag.minimise, "MAX_GRADIENTS", 2)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -58,7 +60,7 @@ def test_a_linear_score_is_told_apart():
     """Of a score that is linear, the model is the score: softplus of each part."""
     slopes = np.array([3.0, -1.0, 0.0, 0.5, 2.0])
     score = as_score(lambda X: X @ slopes)
-    score.unit = 1.0
+    score = replace(score, unit=1.0)
     background = np.array([[-1.0] * D, [1.0] * D])
     values = Explainer(score, background, ACE(n_neighbors=5000), domain=Domain(D))(X).values
     expected = np.array([shares(slopes, x) for x in X])
@@ -132,7 +134,7 @@ def test_the_kl_variant_ends_at_a_minimum_of_its_loss():
 def test_the_kl_variant_survives_shares_of_nothing():
     """Far below zero softplus is exp, and its logarithm must not be that of zero."""
     score = as_score(lambda X: 1e4 * (X[:, 0] - X[:, 1]))
-    score.unit = 1.0
+    score = replace(score, unit=1.0)
     background = np.array([[-1.0, -1.0], [1.0, 1.0]])
     values = Explainer(score, background, ACE(kl=50.0), domain=Domain(2))([[5.0, 5.0]]).values
     assert np.isfinite(values).all()

@@ -5,7 +5,7 @@ from captum.attr import IntegratedGradients
 
 from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer, as_score
-from whyflag.adapters.torch import torch_score
+from whyflag.adapters import torch_score
 from whyflag.methods import IG
 
 NORMAL = np.random.default_rng(0).normal(size=(200, 6)) + 1.0

@@ -16,9 +16,9 @@ X = np.random.default_rng(0).normal(size=(6, 5)) * 2
 def test_equals_scipys_densities():
     values = MARG().bind(ENERGY, Domain(5)).attribute(X).values
     for i in range(5):
-        deviation = np.sqrt(ENERGY.covariances[:, i, i])
-        log_density = norm.logpdf(X[:, i, None], ENERGY.means[:, i], deviation)
-        expected = -logsumexp(log_density + ENERGY.log_weights, axis=1)
+        deviation = np.sqrt(ENERGY.function.covariances[:, i, i])
+        log_density = norm.logpdf(X[:, i, None], ENERGY.function.means[:, i], deviation)
+        expected = -logsumexp(log_density + ENERGY.function.log_weights, axis=1)
         np.testing.assert_allclose(values[:, i], expected, rtol=1e-12)
 
 
@@ -26,11 +26,11 @@ def test_equals_scipys_densities_of_columns_in_their_scales():
     scale = np.array([0.1, 1.0, 3.0, 10.0, 100.0])
     values = MARG().bind(ENERGY, Domain(5, scale=scale)).attribute(X).values
     for i in range(5):
-        deviation = np.sqrt(ENERGY.covariances[:, i, i]) / scale[i]
+        deviation = np.sqrt(ENERGY.function.covariances[:, i, i]) / scale[i]
         log_density = norm.logpdf(
-            X[:, i, None] / scale[i], ENERGY.means[:, i] / scale[i], deviation
+            X[:, i, None] / scale[i], ENERGY.function.means[:, i] / scale[i], deviation
         )
-        expected = -logsumexp(log_density + ENERGY.log_weights, axis=1)
+        expected = -logsumexp(log_density + ENERGY.function.log_weights, axis=1)
         np.testing.assert_allclose(values[:, i], expected, rtol=1e-10)
 
 
@@ -42,15 +42,17 @@ def test_a_group_has_the_density_of_its_columns():
         multivariate_normal.logpdf(
             X[:, columns], mean[columns], covariance[np.ix_(columns, columns)]
         )
-        for mean, covariance in zip(ENERGY.means, ENERGY.covariances, strict=True)
+        for mean, covariance in zip(ENERGY.function.means, ENERGY.function.covariances, strict=True)
     ]
-    expected = -logsumexp(np.array(log_density).T + ENERGY.log_weights, axis=1)
+    expected = -logsumexp(np.array(log_density).T + ENERGY.function.log_weights, axis=1)
     group = attribution.values[:, attribution.feature_names.index("group")]
     np.testing.assert_allclose(group, expected, rtol=1e-12)
 
 
 def test_fixed_columns_are_given():
-    gaussian = MixtureEnergy(np.zeros(1), np.zeros((1, 2)), np.array([[[1.0, 0.8], [0.8, 1.0]]]))
+    gaussian = MixtureEnergy(
+        np.zeros(1), np.zeros((1, 2)), np.array([[[1.0, 0.8], [0.8, 1.0]]])
+    ).to_score()
     attribution = MARG().bind(gaussian, Domain(2, fixed=[0])).attribute(np.array([[2.0, 2.0]]))
     assert attribution.values[0, 1] == pytest.approx(-norm.logpdf(2.0, 0.8 * 2.0, 0.6))
 

@@ -22,9 +22,9 @@ def marginal_energy(energy, x, columns):
     columns = np.array(sorted(columns))
     log_density = [
         multivariate_normal.logpdf(x[columns], mean[columns], covariance[np.ix_(columns, columns)])
-        for mean, covariance in zip(energy.means, energy.covariances, strict=True)
+        for mean, covariance in zip(energy.function.means, energy.function.covariances, strict=True)
     ]
-    return -logsumexp(np.array(log_density) + energy.log_weights)
+    return -logsumexp(np.array(log_density) + energy.function.log_weights)
 
 
 def greedy(energy, x, players, begin=()):

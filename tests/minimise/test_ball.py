@@ -18,14 +18,14 @@ def gaussian(d, seed=0):
     rng = np.random.default_rng(seed)
     return MixtureEnergy(
         np.zeros(1), rng.normal(size=(1, d)), random_covariance(d, 50.0, rng)[None]
-    )
+    ).to_score()
 
 
 def trust_region(energy, x, free, radius):
     """The lowest point of a parabola in a ball: (P + λ)(y − x) = P (μ − x), |y − x| = radius."""
-    precision = np.linalg.inv(energy.covariances[0])
+    precision = np.linalg.inv(energy.function.covariances[0])
     part = precision[np.ix_(free, free)]
-    pull = (precision @ (energy.means[0] - x))[free]
+    pull = (precision @ (energy.function.means[0] - x))[free]
 
     def move(price):
         return np.linalg.solve(part + price * np.eye(len(part)), pull)
@@ -83,9 +83,9 @@ def test_nothing_free_is_solved_in_a_ball():
 def test_a_row_at_the_bottom_stays_there():
     energy = gaussian(3)
     found = minimise(
-        energy, energy.means, np.zeros((1, 3), bool), Domain(3), radius=1e-2, shape="ball"
+        energy, energy.function.means, np.zeros((1, 3), bool), Domain(3), radius=1e-2, shape="ball"
     )
-    np.testing.assert_allclose(found.point, energy.means, atol=1e-9)
+    np.testing.assert_allclose(found.point, energy.function.means, atol=1e-9)
     assert found.converged.all()
 
 
@@ -93,7 +93,7 @@ def test_a_row_at_the_bottom_stays_there():
 def test_few_pulls_bring_a_move_to_the_radius(radius):
     """Each of them solves the problem once."""
     energy = gaussian(4)
-    X = energy.means + np.array([[30.0, 0, 0, 0], [0, -20.0, 20.0, 0], [9, 9, 9, 9]])
+    X = energy.function.means + np.array([[30.0, 0, 0, 0], [0, -20.0, 20.0, 0], [9, 9, 9, 9]])
     problems = Problems(energy, X, np.zeros((3, 4), bool), Domain(4))
     solves = []
 

@@ -5,10 +5,9 @@ import whyflag.minimise.finite_difference as module
 from benchmarks.worlds import random_mixture
 from whyflag import Domain
 from whyflag.minimise.finite_difference import FiniteDifference
-from whyflag.score import Score
 
 
-class Function(Score):
+class Function:
     def __init__(self, value):
         self.value, self.asked = value, []
 

@@ -5,13 +5,14 @@ from benchmarks.worlds import random_mixture
 from whyflag import Domain
 from whyflag.minimise.metric import Metric
 from whyflag.minimise.problem import Problems
+from whyflag.score import Curvature
 
 D = 13
 
 
 def expected(problems, row, regime, vector, loose):
     scale = problems.domain.scale
-    curvature = problems.score.curvatures[regime] * np.outer(scale, scale)
+    curvature = problems.score.need(Curvature).matrices[regime] * np.outer(scale, scale)
     curvature = curvature + 2 * (problems.gamma / D + problems.leash[row]) * np.eye(D)
     free = problems.free[row] & loose
     result = np.zeros(D)
@@ -66,7 +67,7 @@ def test_the_bottom_of_a_parabola_is_the_conditional_mean(gamma):
     away = rng.normal(size=(b, D))
     bottom = Metric(problems.spectra, problems, regime).bottom(away)
     for row, (free, held) in enumerate(zip(~keep, keep, strict=True)):
-        precision = np.linalg.inv(energy.covariances[regime[row]]) * np.outer(scale, scale)
+        precision = np.linalg.inv(energy.function.covariances[regime[row]]) * np.outer(scale, scale)
         covariance = np.linalg.inv(precision + 2 * gamma / D * np.eye(D))
         gain = covariance[np.ix_(free, held)] @ np.linalg.inv(covariance[np.ix_(held, held)])
         np.testing.assert_allclose(bottom[row, free], gain @ away[row, held], atol=1e-8)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,10 +10,10 @@ from scipy.optimize import minimize as scipy_minimize
 import whyflag.minimise as module
 from benchmarks.adam import CASES, compare
 from benchmarks.worlds import random_covariance, random_mixture
-from helpers import SWITCH, SWITCHED, Counted, random_coalitions, switched, without
+from helpers import SWITCH, SWITCHED, Counted, random_coalitions, switched
 from whyflag import Domain, as_score
 from whyflag.minimise import minimise
-from whyflag.score import CurvedScore, DifferentiableScore, Score
+from whyflag.score import Ability, Curvature, Gradient, Score
 from whyflag.score.mixture import MixtureEnergy
 
 
@@ -33,12 +35,12 @@ def gaussian(d, condition=20.0, seed=0):
     rng = np.random.default_rng(seed)
     return MixtureEnergy(
         np.zeros(1), rng.normal(size=(1, d)), random_covariance(d, condition, rng)[None]
-    )
+    ).to_score()
 
 
 def gaussian_minimum(energy, x, keep):
     """Closed form: P_FF y_F = P_FF μ_F + P_FS (μ_S − x_S)."""
-    precision, mean = np.linalg.inv(energy.covariances[0]), energy.means[0]
+    precision, mean = np.linalg.inv(energy.function.covariances[0]), energy.function.means[0]
     free = ~keep
     y = x.copy()
     lhs = precision[np.ix_(free, free)]
@@ -79,7 +81,7 @@ def test_the_distance_holds_a_minimum_back_as_scipy_finds_it(kind):
             away = (v - x[free]) ** 2
             return energy(y[None])[0] + gamma * (away / (1 + away / 9)).sum() / max(1, free.sum())
 
-        starts = [x[free], energy.means[0][free]]
+        starts = [x[free], energy.function.means[0][free]]
         expected = min(scipy_minimize(of_free, start).fun for start in starts)
         assert loss <= expected + 1e-6
 
@@ -87,7 +89,9 @@ def test_the_distance_holds_a_minimum_back_as_scipy_finds_it(kind):
 def test_scale_is_the_unit_of_distance():
     energy = gaussian(3)
     scale = np.array([0.01, 1.0, 50.0])
-    stretched = MixtureEnergy(np.zeros(1), energy.means, energy.covariances, np.zeros(3), scale)
+    stretched = MixtureEnergy(
+        np.zeros(1), energy.function.means, energy.function.covariances, np.zeros(3), scale
+    ).to_score()
     X = np.random.default_rng(0).normal(size=(6, 3))
     keep = random_coalitions(6, 3, seed=1)
     plain = minimise(energy, X, keep, Domain(3), gamma=0.3)
@@ -246,14 +250,6 @@ def test_only_the_problem_that_ran_out_has_not_converged(shape):
     assert found.converged.tolist() == [True, False, True]
 
 
-class Plain(Score):
-    def __init__(self, score):
-        self.score = score
-
-    def __call__(self, X):
-        return self.score(X)
-
-
 @pytest.mark.parametrize("shape", [None, "box", "ball"])
 @pytest.mark.parametrize("kind", ["curved", "search"])
 def test_evaluations_are_those_that_were_made(kind, shape):
@@ -261,7 +257,7 @@ def test_evaluations_are_those_that_were_made(kind, shape):
     X = np.random.default_rng(0).normal(size=(8, 3)) * 2
     domain = Domain(3, lower=-2.0, upper=2.0, fixed=[2])  # some rows are outside
     limits = {} if shape is None else {"radius": 1.0, "shape": shape}
-    score = counted if kind == "curved" else Plain(counted)
+    score = counted.score if kind == "curved" else counted.score.without(Ability)
     found = minimise(score, X, random_coalitions(8, 3, seed=1), domain, gamma=0.01, **limits)
     assert found.n_evaluations.sum() == counted.count
     assert (found.n_evaluations > 0).all()
@@ -295,7 +291,7 @@ def test_whatever_has_converged_stands_where_the_slope_is_flat(kind, monkeypatch
 def test_a_move_that_is_still_cut_off_at_the_sphere_has_not_converged(monkeypatch):
     monkeypatch.setattr(module.ball, "MOST_PULLS", 1)
     energy = gaussian(3)
-    X = np.vstack([energy.means[0] + 0.5, energy.means[0] + 5.0])
+    X = np.vstack([energy.function.means[0] + 0.5, energy.function.means[0] + 5.0])
     found = minimise(energy, X, np.zeros((2, 3), bool), Domain(3), radius=2.0, shape="ball")
     assert found.converged.tolist() == [True, False]
 
@@ -349,10 +345,11 @@ def test_a_plateau_takes_as_many_evaluations_as_there_are_places_to_begin():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_that_is_very_far_away_arrives_all_the_same(kind):
-    energy = MixtureEnergy(np.zeros(1), np.array([[1.0, 2.0]]), np.eye(2)[None])
+    energy = MixtureEnergy(np.zeros(1), np.array([[1.0, 2.0]]), np.eye(2)[None]).to_score()
     X = np.array([[1e9, 0.0], [-1e7, 1e12], [0.0, 0.0]])
     counted = Counted(energy)
-    score = {"curved": counted, "search": Plain(counted)}.get(kind, with_gradient(energy))
+    counted_only = counted.score.without(Ability)
+    score = {"curved": counted.score, "search": counted_only}.get(kind, with_gradient(energy))
     found = minimise(score, X, np.zeros((3, 2), bool), Domain(2))
     assert found.converged.all()
     np.testing.assert_allclose(found.point, np.tile([1.0, 2.0], (3, 1)), atol=1e-3)
@@ -384,18 +381,12 @@ def test_where_the_gradient_has_no_answer_the_score_is_searched():
     X = np.array([[9.0, 3.0], [6.0, -2.0]])
     counted = []
 
-    class Watched(DifferentiableScore):
-        n_features = 2
+    def watched(X):
+        counted.append(len(X))
+        return score(X)
 
-        def __call__(self, X):
-            counted.append(len(X))
-            return score(X)
-
-        def value_and_grad(self, X):
-            counted.append(len(X))
-            return score(X), slope(X)
-
-    found = minimise(Watched(), X, np.zeros((2, 2), bool), Domain(2, center=[5.0, 0.0]))
+    sloped = Score(watched, (Gradient(lambda X: (watched(X), slope(X))),), n_features=2)
+    found = minimise(sloped, X, np.zeros((2, 2), bool), Domain(2, center=[5.0, 0.0]))
     assert (found.loss < 0.1).all()
     np.testing.assert_allclose(found.loss, score(found.point))
     np.testing.assert_allclose(found.point[0], [5.0, 0.0], atol=0.05)
@@ -412,7 +403,7 @@ def test_the_unit_of_a_score_changes_no_minimum(kind, unit):
         None if kind == "search" else lambda X: unit * energy.value_and_grad(X)[1],
         n_features=3,
     )
-    plain.unit, scaled.unit = 1.0, unit
+    plain, scaled = replace(plain, unit=1.0), replace(scaled, unit=unit)
     X = np.random.default_rng(0).normal(size=(6, 3)) * 3
     keep = random_coalitions(6, 3, seed=1)
     domain = Domain(3, lower=-2.0, upper=2.0)  # some rows are outside
@@ -445,15 +436,18 @@ def test_neither_company_nor_chunks_change_a_minimum(kind, monkeypatch):
 def test_as_many_problems_are_solved_at_once_as_a_chunk_holds(kind, kept, numbers, monkeypatch):
     asked = []
 
-    class Watched(Counted):
-        def value_grad_curvature(self, X):
-            asked.append(len(X))
-            return super().value_grad_curvature(X)
-
     energy = gaussian(4)
-    score = Watched(energy)
+
+    def watched(X):
+        asked.append(len(X))
+        return energy.function.value_grad_regime(X)
+
+    score = energy.having(
+        Gradient(lambda X: watched(X)[:2]),
+        replace(energy.need(Curvature), value_grad_regime=watched),
+    )
     if kind == "gradient":
-        score = without(score, CurvedScore)
+        score = score.without(Curvature)
     X = np.random.default_rng(0).normal(size=(30, 4))
     keep = np.tile(np.arange(4) < kept, (30, 1))
     for chunk, at_once in ((7 * numbers, 7), (8 * numbers - 1, 7), (100 * numbers, 30)):
@@ -512,7 +506,7 @@ def test_the_search_follows_a_smooth_score_computed_in_single_precision():
     X = np.random.default_rng(0).normal(size=(5, 3)) * 3
     keep = np.zeros((5, 3), bool)
     found = minimise(score, X, keep, Domain(3))
-    assert energy(found.point).max() <= energy(energy.means)[0] + 1e-4
+    assert energy(found.point).max() <= energy(energy.function.means)[0] + 1e-4
 
 
 @pytest.mark.parametrize(

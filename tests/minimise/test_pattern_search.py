@@ -10,11 +10,12 @@ from whyflag.minimise.problem import Moves, Problems
 from whyflag.score import Score
 
 
-class Steps(Score):
+class Steps:
     """A function of rows that counts what it is asked for, row by row."""
 
     def __init__(self, value):
         self.value, self.asked = value, []
+        self.score = Score(self)
 
     def __call__(self, X):
         self.asked.append(X.copy())
@@ -32,7 +33,7 @@ def staircase(width=1.0, at=0.0):
 def run(score, X, domain, rounds=100, keep=None, gamma=0.0):
     X = np.atleast_2d(np.asarray(X, float))
     keep = np.zeros(X.shape, bool) if keep is None else np.asarray(keep)
-    problems = Problems(score, X, keep, domain, gamma=gamma)
+    problems = Problems(score.score, X, keep, domain, gamma=gamma)
     begin = Moves.none(problems)
     begin.loss[:] = problems.loss(problems.start)
     if hasattr(score, "asked"):
@@ -71,7 +72,7 @@ def test_the_way_back_to_the_row_is_tried():
     """Of values that score the same, the row's own is nearest."""
     score = Steps(lambda X: np.where(np.abs(X[:, 0] - 3) < 0.4, 0.0, 1.0) + 0.0 * X[:, 1])
     domain = Domain(2, center=[3.0, 9.0])
-    problems = Problems(score, np.zeros((1, 2)), np.zeros((1, 2), bool), domain, gamma=0.01)
+    problems = Problems(score.score, np.zeros((1, 2)), np.zeros((1, 2), bool), domain, gamma=0.01)
     begin = Moves.none(problems)
     begin.u[:] = [[3.0, 5.3]]  # where a descent might have led
     begin.loss[:] = problems.loss(begin.u)

@@ -1,14 +1,15 @@
 """Problems as solvers see them, by examples that can be checked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
 from benchmarks.worlds import random_mixture
-from helpers import without
 from whyflag import Domain, as_score
 from whyflag.minimise.problem import Problems, rounding
-from whyflag.score import CurvedScore, Score
+from whyflag.score import Curvature, Gradient, Score
 
 
 def linear(slope):
@@ -121,8 +122,8 @@ def test_the_gradient_is_that_of_the_loss(kind, unit):
     """With the distance, a leash, scales, and a unit of the score; zero along kept columns."""
     rng = np.random.default_rng(0)
     energy = random_mixture(3, 2, 10.0, seed=0)
-    score = energy if kind == "curved" else without(energy, CurvedScore)
-    score.unit = unit
+    score = energy if kind == "curved" else energy.without(Curvature)
+    score = replace(score, unit=unit)
     X, keep = rng.normal(size=(5, 3)), rng.random((5, 3)) < 0.3
     domain = Domain(3, scale=[0.5, 1.0, 2.0], lower=-0.5, upper=0.5)  # some rows are outside
     problems = Problems(score, X, keep, domain, gamma=0.7)
@@ -140,7 +141,7 @@ def test_the_gradient_is_that_of_the_loss(kind, unit):
 
 def test_the_loss_is_the_score_in_its_unit_plus_distance_plus_leash():
     score = linear([1.0, 2.0])
-    score.unit = 10.0
+    score = replace(score, unit=10.0)
     domain = Domain(2, scale=[1.0, 2.0])
     X, u = np.array([[1.0, 1.0]]), np.array([[3.0, 1.0]])
     problems = Problems(score, X, np.zeros((1, 2), bool), domain, gamma=0.4)
@@ -175,39 +176,38 @@ def test_where_score_or_slope_has_no_answer_the_loss_is_infinite_and_nothing_slo
 def test_the_typical_loss_is_the_highest_of_typical_rows_but_for_outliers_asked_once():
     asked = []
 
-    class Asked(Score):
-        unit = 2.0
+    def first(X):
+        asked.append(len(X))
+        return X[:, 0]
 
-        def __call__(self, X):
-            asked.append(len(X))
-            return X[:, 0]
-
+    score = Score(first, unit=2.0)
     X = np.zeros((3, 1))
     domain = Domain(1, typical=[[4.0], [6.0], [5.0]])
-    problems = Problems(Asked(), X, np.zeros((3, 1), bool), domain)
+    problems = Problems(score, X, np.zeros((3, 1), bool), domain)
     assert [problems.select(np.array([i])).typical_loss for i in range(3)] == [3.0, 3.0, 3.0]
     assert asked == [3]
-    heavy = Problems(Asked(), X, np.zeros((3, 1), bool), Domain(1, typical=[[4.0], [60.0]]))
+    heavy = Problems(score, X, np.zeros((3, 1), bool), Domain(1, typical=[[4.0], [60.0]]))
     assert heavy.typical_loss == pytest.approx(2 + np.sqrt(2))  # √(2d) units above the lowest
-    none = Problems(Asked(), X, np.zeros((3, 1), bool), Domain(1))
+    none = Problems(score, X, np.zeros((3, 1), bool), Domain(1))
     assert none.typical_loss == -np.inf
 
 
 def test_whether_a_score_is_rough_is_asked_once_of_typical_rows():
     asked = []
 
-    class Stairs(Score):
-        def __call__(self, X):
-            asked.append(len(X))
-            return np.floor(X[:, 0])
+    def floor(X):
+        asked.append(len(X))
+        return np.floor(X[:, 0])
 
+    stairs = Score(floor)
     X = np.zeros((2, 1))
     domain = Domain(1, typical=[[0.4], [0.995]])
-    problems = Problems(Stairs(), X, np.zeros((2, 1), bool), domain)
+    problems = Problems(stairs, X, np.zeros((2, 1), bool), domain)
     assert [problems.select(np.array([i])).rough for i in range(2)] == [True, True]
     assert sum(asked) == 2 + 2 * 2 * 2
-    assert not Problems(Stairs(), X, np.zeros((2, 1), bool), Domain(1)).rough
-    assert not problems.with_score(linear([1.0])).rough
+    assert not Problems(stairs, X, np.zeros((2, 1), bool), Domain(1)).rough
+    smooth = Problems(linear([1.0]), X, np.zeros((2, 1), bool), domain)
+    assert not smooth.rough
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -245,20 +245,27 @@ def test_several_starts_are_the_same_problems_one_after_another():
     assert begun.start.tolist() == [[10.0], [20.0], [30.0], [40.0], [50.0], [60.0]]
 
 
-def test_another_score_brings_its_own_curvature_or_none():
-    one, other = random_mixture(3, 2, 10.0, seed=0), random_mixture(3, 1, 10.0, seed=1)
-    problems = Problems(one, np.zeros((1, 3)), np.zeros((1, 3), bool), Domain(3))
-    values, _ = problems.with_score(other).spectra
-    np.testing.assert_allclose(values[0], np.linalg.eigvalsh(other.curvatures[0]))
-    assert problems.with_score(without(one, CurvedScore)).spectra is None
+def test_another_gradient_brings_no_curvature():
+    energy = random_mixture(3, 2, 10.0, seed=0)
+    problems = Problems(energy, np.zeros((1, 3)), np.zeros((1, 3), bool), Domain(3))
+    values, _ = problems.spectra
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(energy.need(Curvature).matrices))
+    other = problems.with_gradient(Gradient(lambda X: (energy(X), np.ones_like(X))))
+    assert other.spectra is None
+    assert other.loss_and_grad(np.zeros((1, 3)))[1].tolist() == [[1.0, 1.0, 1.0]]
     assert problems.spectra is not None
+
+
+def test_curvature_counts_only_with_a_gradient():
+    energy = random_mixture(3, 2, 10.0, seed=0).without(Gradient)
+    assert Problems(energy, np.zeros((1, 3)), np.zeros((1, 3), bool), Domain(3)).spectra is None
 
 
 def test_directions_without_curvature_get_next_to_none_but_some():
     """An eigenvalue of zero, or below by rounding, has no inverse."""
     energy = random_mixture(3, 1, 10.0, seed=0)
-    score = without(energy)
-    score.curvatures = np.array([np.diag([4.0, 1.0, -1e-20])])
+    flat = np.array([np.diag([4.0, 1.0, -1e-20])])
+    score = energy.having(replace(energy.need(Curvature), matrices=flat))
     problems = Problems(score, np.zeros((1, 3)), np.zeros((1, 3), bool), Domain(3))
     values, _ = problems.spectra
     np.testing.assert_allclose(np.sort(values[0]), [4e-14, 1.0, 4.0])

@@ -9,20 +9,12 @@ from benchmarks.worlds import random_covariance, random_mixture
 from whyflag import Domain, as_score
 from whyflag.minimise.problem import Problems
 from whyflag.minimise.quasi_newton import descend
-from whyflag.score import DifferentiableScore
+from whyflag.score import Gradient, Score
 
 
-class Slopes(DifferentiableScore):
+def sloped(value, gradient):
     """A function of rows with its gradient, taken at their word."""
-
-    def __init__(self, value, gradient):
-        self.value, self.gradient = value, gradient
-
-    def __call__(self, X):
-        return self.value(X)
-
-    def value_and_grad(self, X):
-        return self.value(X), self.gradient(X)
+    return Score(value, (Gradient(lambda X: (value(X), gradient(X))),))
 
 
 def bowl(curvature, center, height=0.0):
@@ -31,11 +23,11 @@ def bowl(curvature, center, height=0.0):
     def value(X):
         return 0.5 * np.einsum("bi,ij,bj->b", X - center, curvature, X - center) + height
 
-    return Slopes(value, lambda X: (X - center) @ curvature)
+    return sloped(value, lambda X: (X - center) @ curvature)
 
 
 def rosenbrock():
-    return Slopes(lambda X: rosen(X.T), lambda X: rosen_der(X.T).T)
+    return sloped(lambda X: rosen(X.T), lambda X: rosen_der(X.T).T)
 
 
 def problems_of(score, X, domain=None, keep=None):
@@ -59,11 +51,11 @@ def scipys(score, x, lower=None, upper=None):
 @pytest.mark.parametrize("condition", [1.0, 30.0, 1000.0])
 def test_bowls_with_bounds_end_where_scipys_do(condition):
     rng = np.random.default_rng(0)
-    score = bowl(np.linalg.inv(random_covariance(6, condition, rng)), np.zeros(6))
+    curvature = np.linalg.inv(random_covariance(6, condition, rng))
     lower, upper = np.full(6, -0.7), np.full(6, 2.0)
     X = rng.uniform(lower, upper, size=(20, 6))
     X[0], X[1] = lower, upper  # begun at the bounds
-    far = bowl(score.gradient(np.eye(6)), np.linspace(-1.5, 2.5, 6))  # its bottom is outside
+    far = bowl(curvature, np.linspace(-1.5, 2.5, 6))  # its bottom is outside
     problems = problems_of(far, X, Domain(6, lower=lower, upper=upper))
     found = descend(problems, 2000)
     points = problems.points(found.u)
@@ -138,7 +130,7 @@ def test_with_its_curvature_a_mixture_takes_few_steps():
 
 @pytest.mark.parametrize("bounded", [False, True])
 def test_a_plateau_is_left_where_it_is_at_once(bounded):
-    flat = Slopes(lambda X: np.full(len(X), 3.0), np.zeros_like)
+    flat = sloped(lambda X: np.full(len(X), 3.0), np.zeros_like)
     domain = Domain(2, lower=-1.0, upper=1.0) if bounded else Domain(2)
     found = descend(problems_of(flat, [[0.5, 0.5], [1.0, -1.0]], domain), 2000)
     assert found.u.tolist() == [[0.0, 0.0], [0.0, 0.0]]
@@ -158,7 +150,7 @@ def test_nothing_free_takes_one_evaluation():
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
 def test_a_row_that_stands_against_its_bounds_stays_and_one_that_does_not_leaves(side):
-    score = Slopes(lambda X: side * X.sum(axis=1), lambda X: np.full_like(X, side))
+    score = sloped(lambda X: side * X.sum(axis=1), lambda X: np.full_like(X, side))
     domain = Domain(2, lower=-1.0, upper=1.0)
     found = descend(problems_of(score, [[-side, -side], [side, side]], domain), 2000)
     assert found.u.tolist() == [[0.0, 0.0], [-2 * side, -2 * side]]
@@ -199,7 +191,7 @@ def test_a_kink_is_arrived_at(height, most):
     def value(X):
         return (np.abs(X - center) * weight).sum(axis=1) + height
 
-    score = Slopes(value, lambda X: np.sign(X - center) * weight)
+    score = sloped(value, lambda X: np.sign(X - center) * weight)
     X = rng.normal(size=(10, 4)) * 2
     found = descend(problems_of(score, X), 2000)
     assert found.converged.all()
@@ -218,14 +210,14 @@ def test_it_steps_round_where_there_is_no_answer():
         with np.errstate(divide="ignore"):
             return 1 / (1 - X) + 100 * (X - 0.99)
 
-    found = descend(problems_of(Slopes(value, gradient), [[-3.0], [0.999]]), 2000)
-    expected = scipys(Slopes(value, gradient), np.array([0.5]))
+    found = descend(problems_of(sloped(value, gradient), [[-3.0], [0.999]]), 2000)
+    expected = scipys(sloped(value, gradient), np.array([0.5]))
     assert found.converged.all()
     np.testing.assert_allclose(found.loss, expected.fun, atol=1e-9)
 
 
 def test_a_row_without_an_answer_has_not_arrived():
-    score = Slopes(lambda X: np.where(X[:, 0] > 0, np.nan, X[:, 0] ** 2), lambda X: 2 * X)
+    score = sloped(lambda X: np.where(X[:, 0] > 0, np.nan, X[:, 0] ** 2), lambda X: 2 * X)
     found = descend(problems_of(score, [[1.0], [-1.0]]), 2000)
     assert found.converged.tolist() == [False, True]
     assert found.loss[0] == np.inf
@@ -254,7 +246,7 @@ def test_descent_ends_in_the_valley_it_began_in():
     """Valleys half a scale wide, steep enough that one step of a scale would cross several."""
     width = 0.5
     turns = 2 * np.pi / width
-    score = Slopes(
+    score = sloped(
         lambda X: 10 * (1 - np.cos(turns * X)).sum(axis=1), lambda X: 10 * turns * np.sin(turns * X)
     )
     X = np.random.default_rng(0).uniform(-3, 3, size=(200, 2))

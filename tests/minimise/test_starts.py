@@ -1,5 +1,7 @@
 """Several basins: which one a minimisation ends in, and what that costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,6 @@ from benchmarks.worlds import random_covariance
 from helpers import Counted
 from whyflag import Domain, as_score
 from whyflag.minimise import minimise
-from whyflag.score import DifferentiableScore
 from whyflag.score.mixture import MixtureEnergy
 
 CENTERS = np.array([[2.0, 0.0], [12.0, 0.0], [0.0, 20.0], [-9.0, 0.0], [0.0, -15.0], [9.0, 9.0]])
@@ -73,7 +74,7 @@ def test_the_nearest_basin_is_normal_if_it_gains_half_of_what_can_be_gained(
 def test_a_basin_as_low_as_typical_rows_are_is_normal(highest, chosen, last, gradient):
     """Typical rows of the deep basin score from −10 up to about what the near one does."""
     score = wells(CENTERS[:2], [0.0, 10.0], gradient)
-    score.unit = 10.0  # so that none of them is an outlier
+    score = replace(score, unit=10.0)  # so that none of them is an outlier
     typical = CENTERS[1] + np.array([[0.0, 0.0], [0.0, np.sqrt(10 + highest)]])
     found = ends(score, [[0.0, 0.0]], typical if last else typical[::-1], basin="nearest")
     np.testing.assert_allclose(found.point, CENTERS[[chosen]], atol=1e-5)
@@ -89,7 +90,7 @@ def test_a_typical_row_far_above_another_is_an_outlier_and_not_normal(deep, chos
 
 def test_of_normal_basins_the_nearest_counts_and_not_the_lowest():
     score = wells(CENTERS, [0, 3, 3, 3, 3, 3.5])
-    score.unit = 2.0
+    score = replace(score, unit=2.0)
     found = ends(score, [[0.0, 0.0], [-6.0, 0.0], [0.0, 18.0]], CENTERS, basin="nearest")
     np.testing.assert_allclose(found.point, CENTERS[[0, 3, 2]], atol=1e-6)
     lowest = ends(score, [[0.0, 0.0], [-6.0, 0.0], [0.0, 18.0]], CENTERS)
@@ -173,14 +174,16 @@ def separated(d=3, seed=0):
     rng = np.random.default_rng(seed)
     means = 40.0 * np.vstack([np.zeros(d), np.eye(d)])[:4]
     covariances = np.array([random_covariance(d, 10.0, rng) for _ in means])
-    return MixtureEnergy(np.log([0.1, 0.2, 0.3, 0.4]), means, covariances)
+    return MixtureEnergy(np.log([0.1, 0.2, 0.3, 0.4]), means, covariances).to_score()
 
 
 def conditional_means(energy, x, keep):
     """Of each component, given the kept columns: (K, d)."""
     free = ~keep
-    points = np.tile(x, (len(energy.means), 1))
-    for point, mean, covariance in zip(points, energy.means, energy.covariances, strict=True):
+    points = np.tile(x, (len(energy.function.means), 1))
+    for point, mean, covariance in zip(
+        points, energy.function.means, energy.function.covariances, strict=True
+    ):
         across = covariance[np.ix_(free, keep)]
         gain = across @ np.linalg.inv(covariance[np.ix_(keep, keep)])
         point[free] = mean[free] + gain @ (x - mean)[keep]
@@ -191,7 +194,7 @@ def conditional_means(energy, x, keep):
 def test_a_mixture_ends_in_the_conditional_mean_of_its_best_component(scale):
     energy = separated()
     rng = np.random.default_rng(1)
-    X = energy.means[rng.integers(4, size=30)] + 3 * rng.normal(size=(30, 3))
+    X = energy.function.means[rng.integers(4, size=30)] + 3 * rng.normal(size=(30, 3))
     keep = rng.random((30, 3)) < 0.4
     found = minimise(energy, X, keep, Domain(3, scale=scale))
     assert found.converged.all()
@@ -204,25 +207,9 @@ def test_a_mixture_ends_in_the_conditional_mean_of_its_best_component(scale):
 @pytest.mark.parametrize("scale", [1.0, [2.0, 1.0, 1.5]])
 def test_the_nearest_component_of_a_mixture_counts_where_it_is_normal(scale):
     energy = separated()
-    X = energy.means + 4.0
+    X = energy.function.means + 4.0
     found = minimise(energy, X, np.zeros((4, 3), bool), Domain(3, scale=scale), basin="nearest")
-    np.testing.assert_allclose(found.point, energy.means, atol=1e-5)
-
-
-class CountedSlope(DifferentiableScore):
-    """A score with a gradient that counts the rows it is asked for."""
-
-    def __init__(self, score):
-        self.score, self.count = score, 0
-        self.n_features, self.unit = score.n_features, 1.0
-
-    def __call__(self, X):
-        self.count += len(X)
-        return self.score(X)
-
-    def value_and_grad(self, X):
-        self.count += len(X)
-        return self.score.value_and_grad(X)
+    np.testing.assert_allclose(found.point, energy.function.means, atol=1e-5)
 
 
 @pytest.mark.parametrize("chunk", [2**22, 1])
@@ -231,9 +218,10 @@ def test_evaluations_are_those_of_all_starts(basin, chunk, monkeypatch):
     """Typical rows are scored once for all problems, where it is asked what is normal."""
     monkeypatch.setattr(module, "CHUNK", chunk)
     X = np.random.default_rng(0).normal(size=(5, 2)) * 9
-    counted = CountedSlope(wells(CENTERS, np.arange(6.0)))
-    counted.score(X)  # the audit
-    found = ends(counted, X, CENTERS, basin=basin)
+    score = wells(CENTERS, np.arange(6.0))
+    score(X)  # the audit
+    counted = Counted(replace(score, unit=1.0))
+    found = ends(counted.score, X, CENTERS, basin=basin)
     shared = len(CENTERS) if basin == "nearest" else 0
     assert found.n_evaluations.sum() == counted.count - shared
 
@@ -242,7 +230,7 @@ def test_evaluations_are_those_of_all_starts(basin, chunk, monkeypatch):
 def test_evaluations_of_a_mixture_are_those_of_all_its_components(basin):
     counted = Counted(separated())
     X = np.random.default_rng(0).normal(size=(5, 3)) * 9
-    found = minimise(counted, X, np.zeros((5, 3), bool), Domain(3), basin=basin)
+    found = minimise(counted.score, X, np.zeros((5, 3), bool), Domain(3), basin=basin)
     assert found.n_evaluations.sum() == counted.count
 
 

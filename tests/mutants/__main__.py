@@ -53,7 +53,7 @@ LAYERS = (
     ("games", ("tests/games",)),
     ("shapley", ("tests/shapley",)),
     ("detectors", ("tests/detectors/test_gmm.py",)),
-    ("adapters", ("tests/adapters/test_torch.py", "tests/adapters/test_sklearn.py")),
+    ("adapters", ("tests/adapters/test_from_torch.py", "tests/adapters/test_from_sklearn.py")),
     ("methods", ("tests/methods",)),
     ("explainer", ("tests/test_explainer.py",)),
     ("ensemble", ("tests/test_ensemble.py",)),

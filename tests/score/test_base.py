@@ -7,20 +7,19 @@ from whyflag.score import Score, evaluate, unit_from
 X = np.random.default_rng(0).normal(size=(20, 3))
 
 
-def test_evaluate_refuses_what_a_score_of_the_users_own_class_gets_wrong():
-    class Wrong(Score):
-        def __call__(self, X):
-            return np.full(len(X), np.nan)
-
+def test_evaluate_refuses_what_a_score_of_the_users_own_gets_wrong():
+    wrong = Score(lambda X: np.full(len(X), np.nan))
     with pytest.raises(ValueError, match=r"finite, got nan at row 0.*bounds of the `Domain`"):
-        evaluate(Wrong(), X)
+        evaluate(wrong, X)
 
 
 def test_the_unit_of_a_gaussians_energy_is_a_nat():
     rng = np.random.default_rng(0)
     for d in (2, 10, 50):
         energy = random_mixture(d, 1, condition=20, seed=0)
-        rows = rng.multivariate_normal(energy.means[0], energy.covariances[0], size=20_000)
+        rows = rng.multivariate_normal(
+            energy.function.means[0], energy.function.covariances[0], size=20_000
+        )
         assert unit_from(energy(rows), d) == pytest.approx(energy.unit, rel=0.2)
 
 
@@ -38,22 +37,18 @@ def test_the_unit_is_the_quartiles_distance_in_deviations_of_an_energy(d):
 def test_rows_are_scored_at_most_so_many_at_a_time():
     sizes = []
 
-    class Recorded(Score):
-        def __call__(self, X):
-            sizes.append(len(X))
-            return X.sum(axis=1)
+    def recorded(X):
+        sizes.append(len(X))
+        return X.sum(axis=1)
 
-    np.testing.assert_array_equal(evaluate(Recorded(), X, chunk=8), X.sum(axis=1))
+    np.testing.assert_array_equal(evaluate(Score(recorded), X, chunk=8), X.sum(axis=1))
     assert sizes == [8, 8, 4]
     sizes.clear()
-    evaluate(Recorded(), X)
+    evaluate(Score(recorded), X)
     assert sizes == [20]
 
 
 def test_a_score_with_an_answer_too_few_is_refused():
-    class Short(Score):
-        def __call__(self, X):
-            return X[1:, 0]
-
-    with pytest.raises(ValueError, match=r"to shape \(20,\), got \(19,\) from Short"):
-        evaluate(Short(), X)
+    short = Score(lambda X: X[1:, 0], name="a short one")
+    with pytest.raises(ValueError, match=r"to shape \(20,\), got \(19,\) from a short one"):
+        evaluate(short, X)

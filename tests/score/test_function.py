@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from whyflag import as_score
-from whyflag.score import DifferentiableScore
-from whyflag.score.function import Audited, DifferentiableFunctionScore, FunctionScore
+from whyflag.score import Gradient
+from whyflag.score.function import from_function
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -74,16 +74,16 @@ def test_a_score_whose_low_values_are_anomalous_is_turned_with_its_gradient():
 
 
 def test_unless_told_otherwise_high_values_are_the_anomalous_ones():
-    with_slope = DifferentiableFunctionScore(squares, lambda X: 2 * X)
-    for score in (FunctionScore(squares), with_slope, Audited(squares)):
+    with_slope = from_function(squares, lambda X: 2 * X)
+    for score in (from_function(squares), with_slope):
         np.testing.assert_array_equal(score(X), squares(X))
     np.testing.assert_array_equal(with_slope.value_and_grad(X)[1], 2 * X)
 
 
 def test_the_number_of_columns_is_known_if_it_is_told():
-    assert FunctionScore(squares, 3).n_features == 3
-    assert DifferentiableFunctionScore(squares, lambda X: 2 * X, 3).n_features == 3
-    assert FunctionScore(squares).n_features is None
+    assert from_function(squares, n_features=3).n_features == 3
+    assert from_function(squares, lambda X: 2 * X, n_features=3).n_features == 3
+    assert from_function(squares).n_features is None
 
 
 def test_single_precision_inside_is_no_dependence():
@@ -104,7 +104,7 @@ def test_a_function_that_writes_into_its_rows_does_not_reach_ours():
 
 def test_a_gradient_of_the_wrong_shape_is_refused():
     score = as_score(squares, gradient=lambda X: X[:, 0])
-    assert isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is not None
     with pytest.raises(ValueError, match=r"gradient must map rows \(20, 3\).*got \(20,\)"):
         score.value_and_grad(X)
 

@@ -4,13 +4,14 @@ import pytest
 from benchmarks.worlds import correlated_rows, random_mixture
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.tails import TailProbability
+from whyflag.score import Marginals
 from whyflag.score.growing import AskedMarginal
 from whyflag.score.mixture import MixtureEnergy
 
 D = 7
 ROWS = correlated_rows(40, D, seed=0)
-MIXTURE = random_mixture(D, 3, 1e4, seed=0)
-SCORES = {
+MIXTURE = random_mixture(D, 3, 1e4, seed=0).function
+FORMULAS = {
     "mixture": MixtureEnergy(
         MIXTURE.log_weights,
         MIXTURE.means,
@@ -25,13 +26,14 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("begin", [[], [2], [0, 5]])
 def test_what_grows_step_by_step_equals_what_is_asked_for_anew(name, begin):
-    score, rng = SCORES[name], np.random.default_rng(1)
+    rng = np.random.default_rng(1)
+    marginals = FORMULAS[name].to_score().need(Marginals)
     X = ROWS[:6] * 1.3
     start = np.isin(np.arange(D), begin)
-    growing, asked = score.growing(X, start), AskedMarginal(score.marginal, X, start)
+    growing, asked = marginals.growing(X, start), AskedMarginal(marginals.marginal, X, start)
     inside = np.tile(start, (len(X), 1))
     groups = np.array([[1, 0, 0, 0, 0, 0, 0], [0, 1, 0, 1, 1, 0, 0], [0, 0, 1, 0, 0, 1, 0]], bool)
     groups = np.vstack([groups, np.eye(D, dtype=bool)])

@@ -14,7 +14,7 @@ X = np.random.default_rng(3).normal(size=(12, 5)) * 2
 
 @pytest.fixture
 def energy():
-    return random_mixture(5, 3, condition=50, seed=1)
+    return random_mixture(5, 3, condition=50, seed=1).function
 
 
 def scipy_energy(energy, X, columns):
@@ -70,9 +70,9 @@ def test_standardisation_is_seen_through(energy):
 
 
 def test_curvature_is_the_second_derivative_where_one_component_dominates():
-    energy = random_mixture(4, 2, condition=5, seed=0)
+    energy = random_mixture(4, 2, condition=5, seed=0).function
     x = energy.means[1][None] + 0.05
-    _, _, regime = energy.value_grad_curvature(x)
+    _, _, regime = energy.value_grad_regime(x)
     apart = MixtureEnergy(np.zeros(1), energy.means[1:], energy.covariances[1:])
     assert regime.tolist() == [1]
     step = np.full(4, 0.01)
@@ -90,16 +90,16 @@ def test_far_from_every_component_the_energy_is_still_exact(energy):
 
 def test_blocks_do_not_change_what_is_said_of_a_row(energy, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(50, 5)) * 2
-    whole = (energy(rows), *energy.value_grad_curvature(rows))
+    whole = (energy(rows), *energy.value_grad_regime(rows))
     monkeypatch.setattr(whyflag.score.mixture, "BLOCK", 1)
     monkeypatch.setattr(whyflag.score.mixture, "FEWEST", 7)
-    in_blocks = (energy(rows), *energy.value_grad_curvature(rows))
+    in_blocks = (energy(rows), *energy.value_grad_regime(rows))
     for one, other in zip(in_blocks, whole, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_the_component_of_the_largest_share_rules(energy):
-    _, _, regime = energy.value_grad_curvature(X)
+    _, _, regime = energy.value_grad_regime(X)
     joint = [
         log_weight + multivariate_normal.logpdf(X, mean, covariance)
         for log_weight, mean, covariance in zip(

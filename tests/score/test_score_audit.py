@@ -15,7 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from whyflag import Explainer, as_score
-from whyflag.score.audit import Audited, Original, lower_median, refuse_other_answers
+from whyflag.score import Score
+from whyflag.score.answers import lower_median, refuse_other_answers
+from whyflag.score.audit import Audit
+from whyflag.score.function import from_function
+from whyflag.score.original import Original
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3))
 OTHER = np.random.default_rng(1).normal(size=(100, 3)) * 2 + 1
@@ -81,7 +85,7 @@ def test_the_comparison_is_made_once(monkeypatch):
     score(ROWS)
     patched(detector, monkeypatch)
     assert score(ROWS).shape == (100,)
-    assert score.original.function is None
+    assert score.audit.done
 
 
 def test_a_row_alone_does_not_end_the_comparison(monkeypatch):
@@ -218,12 +222,12 @@ def compared(library, **options):
 
 def test_four_rows_are_compared_the_first_and_the_last_among_them():
     library = Library()
-    compared(library).compare(ROWS, squares(ROWS), squares)
+    compared(library).ask(Score(squares), ROWS, squares(ROWS))
     assert library.asked == [4]
     for row in (0, 99):
         score = wrong_at(row)
         with pytest.raises(ValueError, match=f"at row {row} it is"):
-            compared(Library()).compare(ROWS, score(ROWS), score)
+            compared(Library()).ask(Score(score), ROWS, score(ROWS))
 
 
 def test_the_number_of_the_row_and_both_scores_are_told():
@@ -232,23 +236,23 @@ def test_the_number_of_the_row_and_both_scores_are_told():
         rf"the detector .* at row 99 it is {right + 5:.6g}, the library says {right:.6g}\. Pass"
     )
     with pytest.raises(ValueError, match=message):
-        compared(Library()).compare(ROWS, score(ROWS), score)
+        compared(Library()).ask(Score(score), ROWS, score(ROWS))
 
 
 def test_rows_are_compared_until_there_were_four_and_not_beyond():
     library = Library()
-    original = compared(library)
+    audit = Audit(compared(library))
     for n in (1, 2, 1, 5):
-        original.compare(ROWS[:n], squares(ROWS[:n]), squares)
+        audit.look(Score(squares), ROWS[:n], squares(ROWS[:n]))
     assert library.asked == [1, 2, 1]
-    assert original.function is None
+    assert audit.done
 
 
 def test_a_library_without_numbers_is_asked_four_times_and_not_beyond():
     library = Library(lambda X: np.full(len(X), np.nan))
-    original = compared(library)
+    audit = Audit(compared(library))
     for _ in range(6):
-        original.compare(ROWS[:2], squares(ROWS[:2]), squares)
+        audit.look(Score(squares), ROWS[:2], squares(ROWS[:2]))
     assert library.asked == [2, 2, 2, 2]
 
 
@@ -257,9 +261,9 @@ def test_rows_that_the_library_has_a_number_for_are_compared_though_others_have_
         return np.where(X[:, 0] == ROWS[0, 0], np.nan, squares(X))
 
     first, both = wrong_at(0), wrong_at(0, 99)
-    compared(Library(some)).compare(ROWS, first(ROWS), first)  # at the first it has none
+    compared(Library(some)).ask(Score(first), ROWS, first(ROWS))  # at the first it has none
     with pytest.raises(ValueError, match="at row 99"):
-        compared(Library(some)).compare(ROWS, both(ROWS), both)
+        compared(Library(some)).ask(Score(both), ROWS, both(ROWS))
 
 
 def test_a_library_may_refuse_rows_and_may_warn():
@@ -271,15 +275,15 @@ def test_a_library_may_refuse_rows_and_may_warn():
         return squares(X)
 
     library, wrong = Library(fussy), wrong_at(0)
-    compared(library).compare(ROWS, wrong(ROWS), wrong)  # it has no number
+    compared(library).ask(Score(wrong), ROWS, wrong(ROWS))  # it has no number
     assert library.asked == [4]
     with pytest.raises(ValueError, match="not the library's"):
-        compared(Library(fussy), alone=True).compare(ROWS, wrong(ROWS), wrong)
+        compared(Library(fussy), alone=True).ask(Score(wrong), ROWS, wrong(ROWS))
 
 
 def test_a_library_that_is_asked_alone_gets_one_row_at_a_time():
     library = Library()
-    compared(library, alone=True).compare(ROWS, squares(ROWS), squares)
+    compared(library, alone=True).ask(Score(squares), ROWS, squares(ROWS))
     assert library.asked == [1, 1, 1, 1]
 
 
@@ -298,30 +302,27 @@ def test_two_ways_may_differ_by_what_they_make_of_the_rounding_of_a_row(alone):
     original = compared(Library(lambda X: (1e8 * X[:, 0] - 1e8 * X[:, 1]) ** 2), alone=alone)
     if alone:
         with pytest.raises(ValueError, match="not the library's"):
-            original.compare(rows, values, cancelling)
+            original.ask(Score(cancelling), rows, values)
     else:
-        original.compare(rows, values, cancelling)
+        original.ask(Score(cancelling), rows, values)
     with pytest.raises(ValueError, match="not the library's"):
-        compared(Library(lambda X: 3 * cancelling(X))).compare(rows, values, cancelling)
+        compared(Library(lambda X: 3 * cancelling(X))).ask(Score(cancelling), rows, values)
 
 
 def test_the_precision_of_an_answer_is_that_of_its_type():
-    audited = Audited(lambda X: squares(X).astype(np.float32))
-    assert audited.precision == np.finfo(np.float64).eps
-    audited(ROWS)
-    assert audited.precision == np.finfo(np.float32).eps
-    given = Audited(squares, precision=1e-3)
-    given(ROWS)
-    assert given.precision == 1e-3
-    whole = Audited(lambda X: np.arange(len(X)) * 0)
+    single = from_function(lambda X: squares(X).astype(np.float32))
+    assert single.precision == np.finfo(np.float64).eps
+    single(ROWS)
+    assert single.precision == np.finfo(np.float32).eps
+    whole = from_function(lambda X: np.arange(len(X)) * 0)
     whole(ROWS)
     assert whole.precision == np.finfo(np.float64).eps
 
 
 def test_an_audit_takes_a_few_rows_twice_and_a_few_alone_and_happens_once():
     library = Library()
-    audited = Audited(library)
-    audited(ROWS)
+    score = from_function(library)
+    score(ROWS)
     assert library.asked == [100, 64, 64, 1, 1, 1, 1, 8, 8, 8, 8]
-    audited(ROWS)
+    score(ROWS)
     assert library.asked[11:] == [100]

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from whyflag import Explainer, as_score
-from whyflag.adapters.torch import torch_score
+from whyflag.adapters import torch_score
 
 X = np.random.default_rng(0).normal(size=(100, 4))
 

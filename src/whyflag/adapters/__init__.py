@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from copy import copy
+from dataclasses import replace
 from typing import Any
 
+from whyflag.adapters.from_torch import torch_score
 from whyflag.arrays import Matrix
 from whyflag.checks import check_number, check_whole
 from whyflag.score import Score
-from whyflag.score.function import DifferentiableFunctionScore, FunctionScore
+from whyflag.score.function import from_function
 
-__all__ = ["as_score"]
+__all__ = ["as_score", "torch_score"]
 
 
 def as_score(
@@ -30,7 +31,7 @@ def as_score(
     Args:
         detector: A fitted detector of whyflag, scikit-learn (or a Pipeline that ends in one) or
             PyOD; a PyTorch module; a plain function from rows (n, d) to scores (n,); or a
-            `Score`. For a function of PyTorch tensors see `whyflag.adapters.torch.torch_score`.
+            `Score`. For a function of PyTorch tensors see `whyflag.adapters.torch_score`.
         gradient: For a plain function: its gradient, (n, d) -> (n, d). Makes the score
             differentiable, and the minimisation behind ASH much faster.
         n_features: For a module or a plain function: the number of columns it takes.
@@ -59,10 +60,7 @@ def as_score(
             f"{type(detector).__name__} scores rows of {score.n_features} features, "
             f"got n_features={n_features}."
         )
-    if threshold is not None:
-        score = copy(score)
-        score.threshold = float(threshold)
-    return score
+    return score if threshold is None else replace(score, threshold=float(threshold))
 
 
 def _adapt(detector: Any) -> Score | None:
@@ -76,13 +74,13 @@ def _adapt(detector: Any) -> Score | None:
         return score
     # PyOD's detectors are scikit-learn's estimators too, but of the other direction.
     if _is_instance(detector, "pyod.models.base", "BaseDetector"):
-        from whyflag.adapters import pyod
+        from whyflag.adapters import from_pyod
 
-        return pyod.adapt(detector)
+        return from_pyod.adapt(detector)
     if _is_instance(detector, "sklearn.base", "BaseEstimator"):
-        from whyflag.adapters import sklearn
+        from whyflag.adapters import from_sklearn
 
-        return sklearn.adapt(detector)
+        return from_sklearn.adapt(detector)
     return None
 
 
@@ -101,19 +99,16 @@ def _from_function(
             "`as_score(detector.score_samples, higher_is_anomalous=False)`, say."
         )
     sign = 1.0 if higher_is_anomalous else -1.0
-    score: Score
-    if _is_instance(function, "torch.nn", "Module"):
-        if gradient is not None:
-            raise TypeError("A PyTorch module has a gradient of its own; `gradient` is for others.")
-        from whyflag.adapters import torch
+    if not _is_instance(function, "torch.nn", "Module"):
+        return from_function(
+            function, gradient, n_features=n_features, sign=sign, threshold=threshold
+        )
+    if gradient is not None:
+        raise TypeError("A PyTorch module has a gradient of its own; `gradient` is for others.")
+    from whyflag.adapters import from_torch
 
-        score = torch.adapt(function, n_features, higher_is_anomalous)
-    elif gradient is None:
-        score = FunctionScore(function, n_features, sign=sign)
-    else:
-        score = DifferentiableFunctionScore(function, gradient, n_features, sign=sign)
-    score.threshold = None if threshold is None else sign * threshold
-    return score
+    score = from_torch.adapt(function, n_features, higher_is_anomalous)
+    return replace(score, threshold=None if threshold is None else sign * threshold)
 
 
 def _is_instance(detector: Any, module: str, name: str) -> bool:

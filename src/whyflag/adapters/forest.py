@@ -12,7 +12,7 @@ from whyflag.score import Score
 
 
 @final
-class IsolationForestScore(Score):
+class IsolationDepth:
     """e(x) = 2^(−h(x) / c(m)) + a, h the average depth at which trees of m rows isolate x.
 
     The same numbers as scikit-learn's, which spends 6 ms on its way to the trees in every call,
@@ -39,6 +39,10 @@ class IsolationForestScore(Score):
         ]
         self._usual_depth = len(trees) * float(_depth_of(np.array([max_samples]))[0])
         self._added = added
+
+    def to_score(self) -> Score:
+        """The score, with all that is known of it."""
+        return Score(self, name="an isolation forest")
 
     def __call__(self, X: Matrix) -> Vector:
         with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either

@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, Matrix, Vector
-from whyflag.score import DifferentiableScore, MarginalScore
+from whyflag.score import Gradient, Marginals, Score
 
 CHUNK = 2**20  # kernel values at a time, 8 MB
 
@@ -53,21 +53,25 @@ class KernelFunction:
 
 
 @final
-class KernelExpansion(DifferentiableScore):
+class KernelExpansion:
     """e(x) = constant − Σ_j a_j k(x, s_j), the score of a one-class support vector machine."""
 
     def __init__(
         self, kernel: KernelFunction, support: Matrix, coefficients: Vector, constant: float = 0.0
     ) -> None:
-        self.n_features = support.shape[1]
         self._kernel = kernel
         self._support = support
         self._coefficients = coefficients
         self._constant = constant
 
-    def raised(self, by: float) -> KernelExpansion:
-        """The same score plus a constant."""
-        return KernelExpansion(self._kernel, self._support, self._coefficients, self._constant + by)
+    def to_score(self) -> Score:
+        """The score, with all that is known of it."""
+        return Score(
+            self,
+            (Gradient(self.value_and_grad),),
+            n_features=self._support.shape[1],
+            name="a kernel expansion",
+        )
 
     def __call__(self, X: Matrix) -> Vector:
         value = np.empty(len(X))
@@ -76,6 +80,7 @@ class KernelExpansion(DifferentiableScore):
         return self._constant - value
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The score and its gradient: (n, d) -> (n,), (n, d)."""
         gradient = np.empty_like(X)
         for rows in _chunks(len(X), len(self._support)):
             part = X[rows]
@@ -85,21 +90,29 @@ class KernelExpansion(DifferentiableScore):
 
 
 @final
-class KernelDensityEnergy(DifferentiableScore, MarginalScore):
+class KernelDensityEnergy:
     """e(x) = −log Σ_j w_j N(x; s_j, h² I), w summing to one: a Gaussian kernel density."""
 
     def __init__(self, support: Matrix, weights: Vector, bandwidth: float) -> None:
-        self.n_features = support.shape[1]
-        self.unit = 1.0
-        self.density = True
         self._support = support
         self._log_weights = np.log(weights / weights.sum())
         self._variance = bandwidth**2
+
+    def to_score(self) -> Score:
+        """The energy as a score, with all that is known of it."""
+        return Score(
+            self,
+            (Gradient(self.value_and_grad), Marginals(self.marginal, log_units=np.log)),
+            n_features=self._support.shape[1],
+            unit=1.0,
+            name="a kernel density",
+        )
 
     def __call__(self, X: Matrix) -> Vector:
         return self.value_and_grad(X)[0]
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The energy and its gradient: (n, d) -> (n,), (n, d)."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
         for rows in _chunks(len(X), len(self._support)):
             part = X[rows]

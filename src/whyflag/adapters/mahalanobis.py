@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
-from whyflag.score import CurvedScore, MarginalScore
+from whyflag.score import Curvature, Gradient, Marginals, Score
 
 
 @final
-class MahalanobisDistance(CurvedScore, MarginalScore):
+class MahalanobisDistance:
     """e(x) = (x − μ)ᵀ Σ⁻¹ (x − μ).
 
     Args:
@@ -21,23 +21,37 @@ class MahalanobisDistance(CurvedScore, MarginalScore):
     """
 
     def __init__(self, location: Vector, covariance: Matrix, precision: Matrix) -> None:
-        self.n_features = len(location)
-        self.unit = 2.0  # half of it is the energy of a Gaussian
-        self.curvatures = 2 * precision[None]  # 1 x d x d
-        self.centers = location[None]  # 1 x d
         self._location = location
         self._covariance = covariance
         self._precision = precision
+
+    def to_score(self) -> Score:
+        """The distance as a score, with all that is known of it."""
+        return Score(
+            self,
+            (
+                Gradient(self.value_and_grad),
+                Curvature(self.value_grad_regime, 2 * self._precision[None], self._location[None]),
+                Marginals(self.marginal),
+            ),
+            n_features=len(self._location),
+            unit=2.0,  # half of it is the energy of a Gaussian
+            name="a Mahalanobis distance",
+        )
 
     def __call__(self, X: Matrix) -> Vector:
         away = X - self._location
         return np.einsum("nd,nd->n", away @ self._precision, away)
 
-    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The distance and its gradient: (n, d) -> (n,), (n, d)."""
         away = X - self._location
         pull = away @ self._precision
-        value = np.einsum("nd,nd->n", pull, away)
-        return value, 2 * pull, np.zeros(len(X), dtype=np.int64)
+        return np.einsum("nd,nd->n", pull, away), 2 * pull
+
+    def value_grad_regime(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+        """The same, and the one parabola that rules: (n,)."""
+        return *self.value_and_grad(X), np.zeros(len(X), dtype=np.int64)
 
     def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
         """The distance of the columns in `keep` by their block of the covariance."""

@@ -1,48 +1,17 @@
-"""Maps that rows go through before they are scored, and what is known of each."""
+"""Maps of rows, and what is known of each."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from whyflag.adapters.kernels import KernelFunction
 from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.score.map import Function, Map
 
 STEP = 1e-6  # of a value's magnitude
-
-Function = Callable[[Matrix], Matrix]
-
-
-class Map(ABC):
-    """x ↦ z, and what else is known of it.
-
-    Attributes:
-        n_features: The number of columns of x; None: not known.
-        smooth: Whether the derivative is known.
-        jacobian: J of an affine map z = x J + c, (d, k), or its diagonal, (d,); None for others.
-        sources: The one column of x that each column of z is made of, (k,); None if it takes
-            several.
-    """
-
-    n_features: int | None = None
-    smooth: bool = False
-    jacobian: Matrix | Vector | None = None
-    sources: IntVector | None = None
-
-    @abstractmethod
-    def __call__(self, X: Matrix) -> Matrix:
-        """(n, d) -> (n, k)."""
-
-    def derive(self, X: Matrix) -> tuple[Matrix, Function]:
-        """The image of rows, and what turns a gradient there, (n, k), into one by x, (n, d)."""
-        raise NotImplementedError(f"{type(self).__name__} has no derivative.")
-
-    def scales(self, scale: Vector) -> Vector:
-        """What one `scale` of its source is in each column of z: (d,) -> (k,)."""
-        raise NotImplementedError(f"{type(self).__name__} has columns made of several.")
 
 
 @final
@@ -146,6 +115,8 @@ class FourierMap(Map):
 class UnknownMap(Map):
     """A map of which nothing is known but what it makes of rows."""
 
+    known = False
+
     def __init__(self, function: Function, n_features: int | None) -> None:
         self.n_features = n_features
         self._function = function
@@ -161,6 +132,7 @@ class Chain(Map):
     def __init__(self, maps: Sequence[Map]) -> None:
         self.maps = tuple(maps)
         self.n_features = maps[0].n_features if maps else None
+        self.known = all(step.known for step in maps)
         self.smooth = all(step.smooth for step in maps)
         for i, step in enumerate(maps):
             self.jacobian = _product(self.jacobian, step.jacobian) if i else step.jacobian
@@ -202,6 +174,7 @@ class Beside(Map):
     def __init__(self, parts: Sequence[tuple[IntVector, Map, float]], n_features: int) -> None:
         self.parts = tuple(parts)
         self.n_features = self._width = n_features
+        self.known = all(step.known for _, step, _ in parts)
         self.smooth = all(step.smooth for _, step, _ in parts)
         sources = [columns[step.sources] for columns, step, _ in parts if step.sources is not None]
         if len(sources) == len(parts):

@@ -26,7 +26,7 @@ def network_score(detector: Any) -> Score:
     """The score of one of the `NETWORKS`. Its modules become double: pass a copy."""
     import torch
 
-    from whyflag.score.torch import Runner, TorchScore
+    from whyflag.score.autograd import Runner, from_tensors
 
     names, forward = NETWORKS[type(detector).__name__]
     modules = [getattr(detector, name).to("cpu", torch.float64) for name in names]
@@ -37,7 +37,7 @@ def network_score(detector: Any) -> Score:
     def function(rows: Tensor) -> Tensor:
         return forward(detector, (rows - location) / spread)
 
-    return TorchScore(function, runner=Runner(modules=modules))
+    return from_tensors(function, runner=Runner(modules=modules))
 
 
 @final

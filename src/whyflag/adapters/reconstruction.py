@@ -9,15 +9,16 @@ from typing import Any, final
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.score import AdditiveScore, CurvedScore
-from whyflag.score.function import FunctionScore
+from whyflag.score import Curvature, Gradient, Score
+from whyflag.score.additive import of_parts
+from whyflag.score.function import from_function
 
 # A reconstruction that keeps a direction has no curvature along it; the minimiser needs some.
 FLOOR = 1e-9  # of the curvature along the axes
 
 
 @final
-class LinearReconstruction(CurvedScore, AdditiveScore):
+class LinearReconstruction:
     """e(x) = ‖x − r(x)‖² for an affine r, such as that of principal components.
 
     Args:
@@ -26,23 +27,40 @@ class LinearReconstruction(CurvedScore, AdditiveScore):
     """
 
     def __init__(self, reconstruct: Callable[[Matrix], Matrix], matrix: Matrix) -> None:
-        self.n_features = len(matrix)
-        self._reconstruct = reconstruct
+        self.reconstruct, self.matrix = reconstruct, matrix
         self._misses = np.eye(len(matrix)) - matrix  # the residual is x times this, less c
+
+    def to_score(self) -> Score:
+        """The error as a score, with all that is known of it."""
         square = self._misses @ self._misses.T
-        self.curvatures = 2 * (square * (1 + FLOOR * np.eye(len(matrix))))[None]  # 1 x d x d
+        curvature = 2 * (square * (1 + FLOOR * np.eye(len(square))))
+        return Score(
+            self,
+            (
+                Gradient(self.value_and_grad),
+                Curvature(self.value_grad_regime, curvature[None]),
+                *of_parts(self.parts),
+            ),
+            n_features=len(self._misses),
+            name="a linear reconstruction",
+        )
 
     def __call__(self, X: Matrix) -> Vector:
-        residual = X - self._reconstruct(X)
+        residual = X - self.reconstruct(X)
         return np.einsum("nd,nd->n", residual, residual)
 
-    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
-        residual = X - self._reconstruct(X)
-        value = np.einsum("nd,nd->n", residual, residual)
-        return value, 2 * residual @ self._misses.T, np.zeros(len(X), dtype=np.int64)
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The error and its gradient: (n, d) -> (n,), (n, d)."""
+        residual = X - self.reconstruct(X)
+        return np.einsum("nd,nd->n", residual, residual), 2 * residual @ self._misses.T
+
+    def value_grad_regime(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+        """The same, and the one parabola that rules: (n,)."""
+        return *self.value_and_grad(X), np.zeros(len(X), dtype=np.int64)
 
     def parts(self, X: Matrix) -> Matrix:
-        return (X - self._reconstruct(X)) ** 2
+        """The error of each column: (n, d) -> (n, d)."""
+        return (X - self.reconstruct(X)) ** 2
 
 
 @final
@@ -59,16 +77,21 @@ class AffineError:
 
 
 @final
-class Reconstruction(AdditiveScore):
+@dataclass(frozen=True)
+class Reconstruction:
     """e(x) = ‖x − r(x)‖² for any r, (n, d) -> (n, d)."""
 
-    def __init__(self, reconstruct: Callable[[Matrix], Any], n_features: int) -> None:
-        self.n_features = n_features
-        self._reconstruct = reconstruct
-        self._checked = FunctionScore(lambda X: self.parts(X).sum(axis=1), n_features)
+    reconstruct: Callable[[Matrix], Any]
+    n_features: int
+
+    def to_score(self) -> Score:
+        """The error as a score, with its parts."""
+        score = from_function(self, n_features=self.n_features, name="a reconstruction")
+        return score.having(*of_parts(self.parts))
 
     def __call__(self, X: Matrix) -> Vector:
-        return self._checked(X)
+        return self.parts(X).sum(axis=1)
 
     def parts(self, X: Matrix) -> Matrix:
-        return (X - np.asarray(self._reconstruct(X), dtype=np.float64)) ** 2
+        """The error of each column: (n, d) -> (n, d)."""
+        return (X - np.asarray(self.reconstruct(X), dtype=np.float64)) ** 2

@@ -7,11 +7,12 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import Matrix, Vector
-from whyflag.score import AdditiveScore
+from whyflag.score import Score
+from whyflag.score.additive import of_parts
 
 
 @final
-class TailProbability(AdditiveScore):
+class TailProbability:
     """e(x) = Σ_i max of −log tail probabilities of x_i among the training rows and x itself.
 
     PyOD counts a row among the rows it comes with, so that its answer for a row depends on the
@@ -24,17 +25,26 @@ class TailProbability(AdditiveScore):
     """
 
     def __init__(self, training: Matrix, *, average: bool) -> None:
-        self.n_features = training.shape[1]
         self._sorted = np.sort(training, axis=0)
         self._average = average
         self._mean = training.mean(axis=0)
         away = training - self._mean
         self._squares, self._cubes = (away**2).sum(axis=0), (away**3).sum(axis=0)
 
+    def to_score(self) -> Score:
+        """The score, with all that is known of it."""
+        return Score(
+            self,
+            of_parts(self.parts),
+            n_features=self._sorted.shape[1],
+            name="a sum of tail probabilities",
+        )
+
     def __call__(self, X: Matrix) -> Vector:
         return self.parts(X).sum(axis=1)
 
     def parts(self, X: Matrix) -> Matrix:
+        """The part of each column: (n, d) -> (n, d)."""
         n = len(self._sorted) + 1
         left, right = np.empty_like(X), np.empty_like(X)
         for i, column in enumerate(self._sorted.T):

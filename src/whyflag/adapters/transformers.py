@@ -32,13 +32,12 @@ from whyflag.adapters.maps import (
     Chain,
     ColumnwiseMap,
     FourierMap,
-    Function,
     KernelMap,
     LinearMap,
-    Map,
     UnknownMap,
 )
 from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.score.map import Function, Map
 
 
 def transform(transformer: Any, X: Matrix) -> Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,14 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _named(self, score: Score, offset: float | None) -> Score:
         """The score with the names and the alarm that go with it."""
-        score.n_features = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            score.feature_names = tuple(str(name) for name in self.feature_names_in_)
-        score.threshold = None if offset is None else -offset
-        return score
+        names = getattr(self, "feature_names_in_", None)
+        return replace(
+            score,
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(str(name) for name in names),
+            threshold=None if offset is None else -offset,
+            name=type(self).__name__,
+        )
 
 
 def standardisation(rows: Matrix, leave: BoolVector | None = None) -> tuple[Vector, Vector]:

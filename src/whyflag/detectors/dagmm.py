@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, final
 
@@ -29,7 +30,7 @@ from whyflag.detectors.latent_mixture import LatentMixture
 from whyflag.detectors.stack import Layer, Stack
 from whyflag.detectors.training import Trained
 from whyflag.score import Score
-from whyflag.score.torch import TorchScore
+from whyflag.score.autograd import from_tensors
 
 LAYERS = (
     Layer("encoder", "input", "hidden"),
@@ -170,9 +171,7 @@ class DAGMM(Detector):
             features, _ = describe(stack, (rows - location) / spread, binary)
             return mixture.energy(features)[0]
 
-        score = TorchScore(energy, len(self.location_))
-        score.unit = 1.0
-        return score
+        return replace(from_tensors(energy, len(self.location_)), unit=1.0)
 
     def _stack(self) -> Stack:
         widths = {

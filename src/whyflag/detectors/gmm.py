@@ -15,6 +15,7 @@ from whyflag.checks import check_number
 from whyflag.detectors.base import Detector, standardisation
 from whyflag.detectors.floor import variance_floor
 from whyflag.detectors.selection import Candidate, choose
+from whyflag.score import Score
 from whyflag.score.mixture import MixtureEnergy
 
 
@@ -82,17 +83,16 @@ class GMM(Detector):
         self.weights_, self.means_ = mixture.weights_, mixture.means_
         self.covariances_ = mixture.covariances_
         self.n_iter_ = mixture.n_iter_
-        self.offset_ = self._offset(self._energy(), rows)
+        self.offset_ = self._offset(self.energy().to_score(), rows)
         return self
 
-    def to_score(self) -> MixtureEnergy:
+    def to_score(self) -> Score:
         """The energy as a score, high = anomalous."""
         check_is_fitted(self)
-        energy = self._energy()
-        self._named(energy, self.offset_)
-        return energy
+        return self._named(self.energy().to_score(), self.offset_)
 
-    def _energy(self) -> MixtureEnergy:
+    def energy(self) -> MixtureEnergy:
+        """The energy as a formula."""
         return MixtureEnergy(
             np.log(self.weights_), self.means_, self.covariances_, self.location_, self.spread_
         )

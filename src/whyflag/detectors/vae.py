@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal, final
 
@@ -28,7 +29,7 @@ from whyflag.detectors.base import Detector, standardisation
 from whyflag.detectors.stack import Layer, Stack
 from whyflag.detectors.training import Trained
 from whyflag.score import Score
-from whyflag.score.torch import Runner, TorchErrors, TorchScore
+from whyflag.score.autograd import Runner, from_tensor_errors, from_tensors
 
 LAYERS = (
     Layer("encoder", "input", "hidden"),
@@ -155,13 +156,11 @@ class VAE(Detector):
             return negative_elbo(stack, (rows - location) / spread, draws, binary)[0]
 
         d = len(self.location_)
-        score: Score
         if kind == "reconstruction":
-            score = TorchErrors(error_of_each, d)
+            score = from_tensor_errors(error_of_each, d)
         else:
-            score = TorchScore(bound, d, Runner(chunk=SCORED // len(self.draws_)))
-        score.unit = 1.0  # both are −log likelihoods, but for a constant
-        return score
+            score = from_tensors(bound, d, Runner(chunk=SCORED // len(self.draws_)))
+        return replace(score, unit=1.0)  # both are −log likelihoods, but for a constant
 
     def _train(self, widths: list[dict[str, int]], seen: Matrix, held: Matrix) -> list[Trained]:
         binary = torch.as_tensor(self.binary_)

@@ -19,7 +19,7 @@ from whyflag.detectors.latent_mixture import LatentMixture
 from whyflag.detectors.stack import Layer, Stack
 from whyflag.detectors.training import Trained, train_together
 from whyflag.detectors.vae import LAYERS, divergence, encode
-from whyflag.score import DifferentiableScore
+from whyflag.score import Score
 from whyflag.score.mixture import MixtureEnergy
 from whyflag.shapley.coalitions import numbered
 
@@ -110,7 +110,7 @@ def _inner_weights(d: int) -> Vector:
 
 
 def adam_minimum(
-    score: DifferentiableScore, X: Matrix, free: BoolMatrix, gamma: float, *, max_steps: int = 2000
+    score: Score, X: Matrix, free: BoolMatrix, gamma: float, *, max_steps: int = 2000
 ) -> Matrix:
     """Adam from x, step 0.01, on e/d + γ · mean ((y − x)/x)², until it changes by under 1e-6."""
     d = X.shape[1]

@@ -9,29 +9,27 @@ from typing import Any, ClassVar, final
 from whyflag.arrays import Matrix, check_rows
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
-from whyflag.score import DifferentiableScore, MarginalScore, Score
-
-_MEANING: dict[type, str] = {
-    DifferentiableScore: "a score with a gradient; as_score(function, gradient=...) makes one",
-    MarginalScore: "a score of any part of the features: a density, an error of reconstruction",
-}
+from whyflag.score import Ability, Score
 
 
 class Method(ABC):
     """A method's settings. `bind` gives it a score to explain."""
 
     name: ClassVar[str]  # as in the paper's tables
-    needs: ClassVar[type] = Score  # what the score must be able to do
+    needs: ClassVar[tuple[type[Ability], ...]] = ()  # what must be known of the score
     needs_background: ClassVar[bool] = False
+
+    @final
+    def applies_to(self, score: Score) -> bool:
+        """Whether the score has the abilities that the method needs."""
+        return all(score.find(ability) is not None for ability in self.needs)
 
     @final
     def bind(self, score: Score, domain: Domain, background: Matrix | None = None) -> BoundMethod:
         """Do the work that needs no row to explain. `background`: normal rows, if there are any."""
-        if not isinstance(score, self.needs):
-            raise TypeError(
-                f"{self.name} needs a {self.needs.__name__} ({_MEANING[self.needs]}), "
-                f"got a {type(score).__name__}."
-            )
+        for ability in self.needs:
+            if score.find(ability) is None:
+                raise TypeError(f"{self.name} needs {ability.meaning}, got {score.name}.")
         if background is not None:
             background = check_rows(background, domain.n_columns, name="background")
         elif self.needs_background:

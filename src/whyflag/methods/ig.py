@@ -13,8 +13,8 @@ from whyflag.attribution import Attribution
 from whyflag.checks import check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
-from whyflag.score import DifferentiableScore, evaluate
-from whyflag.score.base import check_finite
+from whyflag.score import Ability, Gradient, Score, evaluate
+from whyflag.score.answers import check_finite
 
 CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
 
@@ -35,7 +35,7 @@ class IG(Method):
     """
 
     name: ClassVar[str] = "IG"
-    needs: ClassVar[type] = DifferentiableScore
+    needs: ClassVar[tuple[type[Ability], ...]] = (Gradient,)
     needs_background: ClassVar[bool] = True
 
     n_steps: int = 50
@@ -51,14 +51,14 @@ class IG(Method):
                 f"`n_steps` must be at most `max_steps`, got {self.n_steps} and {self.max_steps}."
             )
 
-    def _bind(self, score: DifferentiableScore, domain: Domain, background: Matrix) -> BoundMethod:
+    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
         return _BoundIG(score, domain, background.mean(axis=0), self)
 
 
 @final
 @dataclass(frozen=True)
 class _BoundIG(BoundMethod):
-    score: DifferentiableScore
+    score: Score
     domain: Domain
     mean: Vector  # d
     method: IG
@@ -67,7 +67,7 @@ class _BoundIG(BoundMethod):
         domain = self.domain
         rows = check_rows(X, domain.n_columns, columns=domain.columns)
         reference = np.where(domain.fixed, rows, self.mean)  # n x d
-        way = _Way(self.score, reference, rows - reference)
+        way = _Way(self.score, self.score.need(Gradient), reference, rows - reference)
         scores, base = evaluate(self.score, rows), evaluate(self.score, reference)
         columns, converged, n_points = self._integrate(way, base, scores)
         return Attribution(
@@ -122,7 +122,8 @@ class _BoundIG(BoundMethod):
 class _Way:
     """The straight ways from the references to the rows."""
 
-    score: DifferentiableScore
+    score: Score
+    gradient: Gradient
     start: Matrix  # n x d
     step: Matrix  # n x d
 
@@ -141,7 +142,7 @@ class _Way:
             points = step.T[:, :, None] * t  # d x m x steps
             points += start.T[:, :, None]
             flat = points.reshape(d, -1).T
-            value, gradient = self.score.value_and_grad(flat)
+            value, gradient = self.gradient(flat)
             check_finite(value, flat)
             self._check_gradient(gradient, flat)
             mean = gradient.T.reshape(points.shape) @ weights  # d x m

@@ -11,7 +11,7 @@ from whyflag.arrays import BoolMatrix, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
-from whyflag.score import AdditiveScore, MarginalScore, evaluate
+from whyflag.score import Ability, Additive, Marginals, Score, evaluate
 
 
 @final
@@ -25,16 +25,17 @@ class MARG(Method):
     """
 
     name: ClassVar[str] = "marg"
-    needs: ClassVar[type] = MarginalScore
+    needs: ClassVar[tuple[type[Ability], ...]] = (Marginals,)
 
-    def _bind(self, score: MarginalScore, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundMARG(score, domain, self)
+    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
+        return _BoundMARG(score, score.need(Marginals), domain, self)
 
 
 @final
 @dataclass(frozen=True)
 class _BoundMARG(BoundMethod):
-    score: MarginalScore
+    score: Score
+    marginals: Marginals
     domain: Domain
     method: MARG
 
@@ -42,7 +43,7 @@ class _BoundMARG(BoundMethod):
         domain = self.domain
         rows = check_rows(X, domain.n_columns, columns=domain.columns)
         keep = np.vstack([domain.fixed, domain.membership | domain.fixed])  # (p + 1) x d
-        marginal = self.score.marginal(rows, keep) - log_units(self.score, domain, keep)
+        marginal = self.marginals.marginal(rows, keep) - log_units(self.marginals, domain, keep)
         return Attribution(
             values=marginal[:, 1:] - marginal[:, :1],
             base_values=marginal[:, 0],
@@ -51,11 +52,11 @@ class _BoundMARG(BoundMethod):
             evaluations=np.full(len(rows), len(keep) + 1),
             method=self.method.name,
             settings=self.method.settings,
-            additive=isinstance(self.score, AdditiveScore),
+            additive=self.score.find(Additive) is not None,
             scored_base=False,
         )
 
 
-def log_units(score: MarginalScore, domain: Domain, keep: BoolMatrix) -> Vector:
+def log_units(marginals: Marginals, domain: Domain, keep: BoolMatrix) -> Vector:
     """What marginal energies owe to the units of the columns: bool (m, d) -> (m,)."""
-    return keep.astype(np.float64) @ score.log_units(domain.scale)
+    return keep.astype(np.float64) @ marginals.log_units(domain.scale)

@@ -12,8 +12,8 @@ from whyflag.attribution import Attribution
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method, describe
 from whyflag.methods.marg import log_units
-from whyflag.score import MarginalScore, evaluate
-from whyflag.score.base import check_finite
+from whyflag.score import Ability, Marginals, Score, evaluate
+from whyflag.score.answers import check_finite
 
 CHUNK = 2**20  # numbers that the conditional covariances of a component may take, 8 MB
 STEP = 1e-9  # of the largest: scores that differ by less are equal, values by more are ordered
@@ -32,16 +32,17 @@ class SFE(Method):
     """
 
     name: ClassVar[str] = "SFE"
-    needs: ClassVar[type] = MarginalScore
+    needs: ClassVar[tuple[type[Ability], ...]] = (Marginals,)
 
-    def _bind(self, score: MarginalScore, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundSFE(score, domain, self)
+    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
+        return _BoundSFE(score, score.need(Marginals), domain, self)
 
 
 @final
 @dataclass(frozen=True)
 class _BoundSFE(BoundMethod):
-    score: MarginalScore
+    score: Score
+    marginals: Marginals
     domain: Domain
     method: SFE
 
@@ -71,9 +72,9 @@ class _BoundSFE(BoundMethod):
         domain = self.domain
         players = domain.membership & ~domain.fixed  # p x d
         movable = np.flatnonzero(players.any(axis=1))
-        units = log_units(self.score, domain, players[movable])
-        growing = self.score.growing(X, domain.fixed)
-        before = self.score.marginal(X, domain.fixed[None, :])[:, 0]  # n
+        units = log_units(self.marginals, domain, players[movable])
+        growing = self.marginals.growing(X, domain.fixed)
+        before = self.marginals.marginal(X, domain.fixed[None, :])[:, 0]  # n
         left = np.ones((len(X), len(movable)), dtype=np.bool_)
         order, gains = [], []
         for _ in movable:

@@ -17,7 +17,7 @@ from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape, rounding
 from whyflag.minimise.quasi_newton import MEMORY, descend
 from whyflag.minimise.starts import MARGIN, Basin, solve_from_several
-from whyflag.score import CurvedScore, DifferentiableScore, Score
+from whyflag.score import Gradient, Score
 
 __all__ = ["Basin", "Minimum", "Shape", "minimise"]
 
@@ -86,7 +86,7 @@ def minimise(
     )
     b, d = X.shape
     n_free = everything.free.sum(axis=1)
-    block = int(np.minimum(n_free, d - n_free).max()) if isinstance(score, CurvedScore) else 0
+    block = int(np.minimum(n_free, d - n_free).max()) if everything.curvature is not None else 0
     size = max(1, CHUNK // ((1 + OTHER_DESCENTS) * (2 * MEMORY * d + 2 * block**2)))
     parts = []
     for begin in range(0, b, size):
@@ -106,7 +106,7 @@ def minimise(
 
 
 def _solve(problems: Problems, basin: Basin) -> Moves:
-    if not isinstance(problems.score, DifferentiableScore):
+    if problems.gradient is None:
         return _solve_without_gradient(problems, basin)
     found = solve_from_several(problems, _descend, OTHER_DESCENTS, basin)
     # Where the gradient has no answer, it can lead nowhere.
@@ -141,7 +141,7 @@ def _search_on(
     problems: Problems, down: Moves, sloped: FiniteDifference, everywhere: BoolVector
 ) -> Moves:
     """Search on where descent knew nothing of some columns, or ended on a slope, as at a kink."""
-    _, gradient, _ = problems.with_score(sloped).loss_and_grad(down.u)
+    _, gradient, _ = problems.with_gradient(Gradient(sloped.value_and_grad)).loss_and_grad(down.u)
     loose = problems.loose(down.u, gradient)
     slope = gradient if loose is None else gradient * loose
     down.n_evaluations[:] += sloped.n_calls
@@ -172,7 +172,7 @@ def _descend(problems: Problems) -> Moves:
 
 
 def _descend_differences(problems: Problems, sloped: FiniteDifference) -> Moves:
-    down = descend(problems.with_score(sloped), MAX_DIFFERENCES)
+    down = descend(problems.with_gradient(Gradient(sloped.value_and_grad)), MAX_DIFFERENCES)
     down.n_evaluations[:] *= sloped.n_calls
     return down
 

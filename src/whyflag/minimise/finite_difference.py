@@ -8,7 +8,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
 from whyflag.domain import Domain
-from whyflag.score import DifferentiableScore, Score
+from whyflag.score import Score
 
 STEP = 1e-6  # of a column's scale: short, so as not to straddle the steps of a staircase
 STEP_SINGLE = 1e-3  # for scores computed in single precision, whose rounding would drown that
@@ -19,23 +19,20 @@ CHUNK = 2**20  # numbers in one call of the score
 
 
 @final
-class FiniteDifference(DifferentiableScore):
+class FiniteDifference:
     """Central differences of any score; zero where the score is piecewise constant.
 
     Binary columns have no slope: a value between 0 and 1 would mean nothing to the score.
     """
 
     def __init__(self, score: Score, domain: Domain) -> None:
-        self.n_features = score.n_features
         self.score = score
         self._scale = domain.scale
         self._columns = np.flatnonzero(~(domain.binary | domain.fixed))
         self.n_calls = 1 + 2 * len(self._columns)  # of the score, for each gradient
 
-    def __call__(self, X: Matrix) -> Vector:
-        return self.score(X)
-
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The score and its differences: (n, d) -> (n,), (n, d)."""
         value = self.score(X)
         with np.errstate(over="ignore"):
             single = value == value.astype(np.float32)  # n

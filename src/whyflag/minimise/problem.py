@@ -13,7 +13,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Ve
 from whyflag.domain import Domain
 from whyflag.minimise.finite_difference import FiniteDifference
 from whyflag.nearness import distance, slope
-from whyflag.score import CurvedScore, DifferentiableScore, Score
+from whyflag.score import Curvature, Gradient, Score
 
 Shape = Literal["box", "ball"]
 T = TypeVar("T")
@@ -57,6 +57,9 @@ class Problems:
         half_width: float = np.inf,
     ) -> None:
         self.score = score
+        self.gradient = score.find(Gradient)
+        # What is known of the curvature goes with the gradient.
+        self.curvature = None if self.gradient is None else score.find(Curvature)
         self.unit = 1.0 if score.unit is None else score.unit
         self.X = X = np.asfortranarray(X)
         self.domain = domain
@@ -70,19 +73,17 @@ class Problems:
         self.gamma = gamma
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
-        self.spectra = _spectra(score, domain.scale, self.unit)
+        self.spectra = _spectra(self.curvature, domain.scale, self.unit)
         self._answers: dict[str, Any] = {}
         self._bounded = bool(np.isfinite([self.lower, self.upper])[:, self.free].any())
 
     def __len__(self) -> int:
         return len(self.X)
 
-    def with_score(self, score: Score) -> Problems:
-        """The same problems with another score."""
+    def with_gradient(self, gradient: Gradient) -> Problems:
+        """The same problems with a gradient of another make, and no curvature."""
         other = copy(self)
-        other.score = score
-        other._answers = {}
-        other.spectra = _spectra(score, self.domain.scale, self.unit)
+        other.gradient, other.curvature, other.spectra = gradient, None, None
         return other
 
     def on_leash(self, leash: Vector, start: Matrix) -> Problems:
@@ -120,17 +121,17 @@ class Problems:
         return np.where(np.isfinite(loss), loss, np.inf)
 
     def loss_and_grad(self, u: Matrix) -> tuple[Vector, Matrix, IntVector]:
-        """Loss, its gradient by the moves, and which of the `curvatures` rules.
+        """Loss, its gradient by the moves, and which of the curvatures rules.
 
         Infinite and zero where the score has no answer.
         """
         points = self.points(u)
         regime = np.zeros(len(u), dtype=np.int64)
-        if isinstance(self.score, CurvedScore):
-            value, gradient, regime = self.score.value_grad_curvature(points)
+        if self.curvature is not None:
+            value, gradient, regime = self.curvature(points)
         else:
-            assert isinstance(self.score, DifferentiableScore)
-            value, gradient = self.score.value_and_grad(points)
+            assert self.gradient is not None
+            value, gradient = self.gradient(points)
         with np.errstate(over="ignore", invalid="ignore"):
             loss = value / self.unit + self._distance(u)
             gradient = np.asfortranarray(gradient) * (self.domain.scale / self.unit)
@@ -222,10 +223,12 @@ def rounding(loss: Vector, part: float) -> Vector:
     return np.asarray(part * np.maximum(size, 1.0))
 
 
-def _spectra(score: Score, scale: Vector, unit: float) -> tuple[Matrix, Tensor] | None:
-    if not isinstance(score, CurvedScore):
+def _spectra(
+    curvature: Curvature | None, scale: Vector, unit: float
+) -> tuple[Matrix, Tensor] | None:
+    if curvature is None:
         return None
-    values, vectors = np.linalg.eigh(score.curvatures * np.outer(scale, scale) / unit)
+    values, vectors = np.linalg.eigh(curvature.matrices * np.outer(scale, scale) / unit)
     return np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True)), vectors
 
 

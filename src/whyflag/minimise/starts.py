@@ -11,7 +11,6 @@ from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
 from whyflag.minimise.metric import Metric
 from whyflag.minimise.problem import Moves, Problems, rounding
 from whyflag.nearness import distance
-from whyflag.score import CurvedScore
 
 Basin = Literal["lowest", "nearest"]
 
@@ -131,7 +130,7 @@ def _swap(where: np.ndarray, one: np.ndarray, other: np.ndarray) -> tuple[np.nda
 
 def _parabolas(problems: Problems) -> Matrix | None:
     """Where the parabolas that the score is made of are lowest, if it knows them: K x d."""
-    return problems.score.centers if isinstance(problems.score, CurvedScore) else None
+    return None if problems.curvature is None else problems.curvature.centers
 
 
 def _places(problems: Problems) -> Iterator[Matrix]:

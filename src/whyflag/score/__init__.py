@@ -1,20 +1,20 @@
 """Anomaly scores e(x): what whyflag needs of a detector, and nothing else of it."""
 
-from whyflag.score.base import (
-    AdditiveScore,
-    CurvedScore,
-    DifferentiableScore,
-    MarginalScore,
-    Score,
-    evaluate,
-    unit_from,
-)
+from whyflag.score.ability import Ability
+from whyflag.score.additive import Additive
+from whyflag.score.base import Score, evaluate, unit_from
+from whyflag.score.curvature import Curvature
+from whyflag.score.gradient import Gradient
+from whyflag.score.map import Map
+from whyflag.score.marginals import Marginals
 
 __all__ = [
-    "AdditiveScore",
-    "CurvedScore",
-    "DifferentiableScore",
-    "MarginalScore",
+    "Ability",
+    "Additive",
+    "Curvature",
+    "Gradient",
+    "Map",
+    "Marginals",
     "Score",
     "evaluate",
     "unit_from",

@@ -2,145 +2,139 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TypeVar, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
-from whyflag.score.growing import AdditiveMarginal, AskedMarginal, GrowingMarginal
+from whyflag.arrays import Matrix, Vector
+from whyflag.score.ability import Ability
+from whyflag.score.answers import PRECISION, check_answer, check_finite
+from whyflag.score.audit import Audit, Fixed
+from whyflag.score.gradient import Gradient
+from whyflag.score.map import Map
 
-if TYPE_CHECKING:
-    from whyflag.score.audit import Original
-
-PRECISION = float(np.finfo(np.float64).eps)
+A = TypeVar("A", bound=Ability)
 
 
-class Score(ABC):
-    """An anomaly score e: high = anomalous, everywhere inside whyflag.
+@final
+@dataclass(frozen=True, eq=False)
+class Score:
+    """An anomaly score e(x), high = anomalous, and what else is known of it.
 
     A score is deterministic and works row by row: the answer for a row depends on nothing else.
     Away from the data it may be infinite or NaN where the detector has no answer; whoever needs
     a number asks through `evaluate`.
 
     Attributes:
+        function: Rows (n, d) to scores (n,). One that rounds its answers to fewer digits than
+            double precision has an attribute `precision`, the relative rounding.
+        abilities: What else is known: see `Gradient`, `Curvature`, `Marginals`, `Additive`.
         n_features: The number of columns; None: any number.
         feature_names: The names of the columns; None: they are known by position.
         threshold: A higher score is an alarm; None: the detector names none.
         unit: What corresponds to one nat of an energy, −log density: the weight of distances is
             counted in it. 1 for an energy; None: not known (see `unit_from`).
-        original: The library's own number, where the score computes it by a formula of its own;
-            the first rows are compared with it.
+        name: What messages call it.
+        audit: Looks at the first rows; None for scores that need no check.
+
+    >>> score = Score(lambda X: (X**2).sum(axis=1), n_features=2)
+    >>> score(np.array([[3.0, 4.0]]))
+    array([25.])
     """
 
+    function: Callable[[Matrix], Vector]
+    abilities: tuple[Ability, ...] = ()
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
     threshold: float | None = None
     unit: float | None = None
-    original: Original | None = None
+    name: str = "the score"
+    audit: Audit | None = None
 
-    def __init_subclass__(cls) -> None:
-        # Here, so that no adapter can forget it, and none has to think of it.
-        if "__call__" in vars(cls):
-            setattr(cls, "__call__", _compared(vars(cls)["__call__"]))  # noqa: B010
-
-    @abstractmethod
     def __call__(self, X: Matrix) -> Vector:
         """Score rows: (n, d) -> (n,)."""
+        if self.audit is None:
+            return self.function(X)
+        try:
+            values = self.function(X)
+        except Exception as error:
+            error.add_note(
+                f"This happened in the score, called with a float64 array of shape {X.shape}. "
+                "For a function of PyTorch tensors see whyflag.adapters.torch_score."
+            )
+            raise
+        self.audit.look(self, X, values)
+        return values
 
     @property
     def precision(self) -> float:
         """The relative rounding of its answers."""
-        return PRECISION
+        return float(getattr(self.function, "precision", PRECISION))
 
-
-def _compared(call: Callable[[Any, Matrix], Vector]) -> Callable[[Any, Matrix], Vector]:
-    """Score rows, and compare with the library's own number where there is one."""
-
-    @wraps(call)
-    def compared(self: Any, X: Matrix) -> Vector:
-        values = call(self, X)
-        if self.original is not None:
-            # Kernels fade to nothing far from the data; the threshold tells what is something.
-            self.original.compare(X, values, partial(call, self), abs(self.threshold or 0.0))
-        return values
-
-    return compared
-
-
-class DifferentiableScore(Score):
-    """A score with a gradient: what gradient methods and the fast minimiser need."""
-
-    @abstractmethod
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Score rows and differentiate: (n, d) -> (n,), (n, d)."""
+        gradient = self.need(Gradient)
+        if self.audit is not None and not self.audit.done:
+            self(X)
+        return gradient(X)
+
+    def find(self, kind: type[A]) -> A | None:
+        """The ability of this kind, if the score has it."""
+        return next((each for each in self.abilities if isinstance(each, kind)), None)
+
+    def need(self, kind: type[A]) -> A:
+        """The ability of this kind, or an error that says what is missing."""
+        found = self.find(kind)
+        if found is None:
+            raise TypeError(f"What is needed is {kind.meaning}, got {self.name}.")
+        return found
+
+    def having(self, *abilities: Ability) -> Score:
+        """The same score with these abilities, which take the place of others of their kind."""
+        kept = self.without(*map(type, abilities)).abilities
+        return replace(self, abilities=(*kept, *abilities))
+
+    def without(self, *kinds: type[Ability]) -> Score:
+        """The same score without abilities of these kinds."""
+        kept = tuple(each for each in self.abilities if not isinstance(each, kinds))
+        return replace(self, abilities=kept)
+
+    def after(self, step: Map) -> Score:
+        """The score of rows that go through a map first, e(T(x)), with what is left of it."""
+        left = (ability.after(step) for ability in self.abilities)
+        return replace(
+            self,
+            function=_After(self, step),
+            abilities=tuple(ability for ability in left if ability is not None),
+            n_features=step.n_features,
+            feature_names=None,
+            audit=None if step.known else Audit(Fixed()),
+        )
 
 
-class CurvedScore(DifferentiableScore):
-    """A score whose second derivative is known to be close to one of a few matrices.
+@final
+@dataclass(frozen=True)
+class _After:
+    """e(T(x))."""
 
-    The energy of a Gaussian mixture is close to a parabola wherever one component dominates.
-    Where covariances are nearly singular, the minimiser needs to know the parabola: without it
-    a problem in 60 dimensions takes thousands of steps instead of ten.
-    """
+    score: Score
+    step: Map
 
-    curvatures: Tensor  # K x d x d, positive definite
-    centers: Matrix | None = None  # K x d: where each parabola is lowest, if that is known
+    def __call__(self, X: Matrix) -> Vector:
+        return self.score(self.step(X))
 
-    @abstractmethod
-    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
-        """Score, gradient, and which of the `curvatures` rules: (n, d) -> (n,), (n, d), (n,)."""
-
-    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        value, gradient, _ = self.value_grad_curvature(X)
-        return value, gradient
-
-
-class MarginalScore(Score):
-    """A score that is also defined on a part of the features.
-
-    Attributes:
-        density: Whether it is −log of a density in the units of the columns: then a column in
-            metres has a marginal score that is lower by log 1000 than the same in millimetres.
-    """
-
-    density: bool = False
-
-    @abstractmethod
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        """Score rows with only the columns of `keep`: (n, d), bool (m, d) -> (n, m)."""
-
-    def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
-        """The marginal scores of rows, each on a set of columns that grows from `begin`, (d,)."""
-        return AskedMarginal(self.marginal, X, begin)
-
-    def log_units(self, scale: Vector) -> Vector:
-        """What the marginal of each column owes to its unit, if `scale` is to be one: (d,)."""
-        return np.log(scale) if self.density else np.zeros(len(scale))
-
-
-class AdditiveScore(MarginalScore):
-    """A score that is a sum of parts, one for each feature."""
-
-    @abstractmethod
-    def parts(self, X: Matrix) -> Matrix:
-        """The part of each feature: (n, d) -> (n, d)."""
-
-    def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
-        return self.parts(X) @ keep.T.astype(np.float64)
-
-    def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
-        return AdditiveMarginal(self.parts(X), begin)
+    @property
+    def precision(self) -> float:
+        return self.score.precision
 
 
 def evaluate(score: Score, X: Matrix, chunk: int | None = None) -> Vector:
     """Score rows, at most `chunk` at a time, where every answer must be a finite number."""
     size = chunk or len(X)
-    parts = [score(X[begin : begin + size]) for begin in range(0, len(X), size)]
-    values = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    check_answer(values, X, type(score).__name__)
+    values = np.concatenate([score(X[begin : begin + size]) for begin in range(0, len(X), size)])
+    check_answer(values, X, score.name)
     check_finite(values, X)
     return values
 
@@ -155,24 +149,3 @@ def unit_from(scores: Vector, n_features: int) -> float:
     # Quartiles, because a few anomalous rows among the normal ones would inflate a deviation.
     spread = (upper - lower) / 1.349 or float(scores.std())
     return float(spread / np.sqrt(n_features / 2)) or 1.0
-
-
-def check_answer(values: Any, X: Matrix, name: str) -> None:
-    """Refuse what is not one number for each row."""
-    if values.shape != (len(X),):
-        raise ValueError(
-            f"The score must map rows {X.shape} to shape ({len(X)},), got {values.shape} "
-            f"from {name}."
-        )
-
-
-def check_finite(values: Vector, X: Matrix) -> None:
-    """Refuse scores that are no numbers."""
-    finite = np.isfinite(values)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise ValueError(
-            f"The score must be finite, got {values[row]} at row {row}, whose values are "
-            f"{np.array2string(X[row], threshold=8, edgeitems=4)}. If no row can have such "
-            "values, say so with the bounds of the `Domain`."
-        )

@@ -79,8 +79,7 @@ class ConditionedMixture(GrowingMarginal):
         covariance -= slope[..., :, None] * shared[..., None, :]
         away -= slope * residual
         # What is inside stays out of the way: uncorrelated, of variance one.
-        covariance[each, :, column, :] = 0.0
-        covariance[each, :, :, column] = 0.0
+        covariance[each, :, column, :] = covariance[each, :, :, column] = 0.0
         covariance[each, :, column, column] = 1.0
         self._covariance[rows], self._away[rows] = covariance, away
 

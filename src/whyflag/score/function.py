@@ -3,77 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from whyflag.arrays import Matrix, Vector
-from whyflag.score.audit import Audited
-from whyflag.score.base import DifferentiableScore, Score
-from whyflag.score.slopes import AuditedGradient
+from whyflag.score.answers import PRECISION, check_answer
+from whyflag.score.audit import Audit, Fixed
+from whyflag.score.base import Score
+from whyflag.score.gradient import Gradient
+from whyflag.score.slopes import Slopes
+
+REMEDY = "Leave `gradient` out if in doubt: the score is explained without one, more slowly."
+
+
+def from_function(
+    function: Callable[[Matrix], Any],
+    gradient: Callable[[Matrix], Any] | None = None,
+    *,
+    n_features: int | None = None,
+    sign: float = 1.0,
+    threshold: float | None = None,
+    name: str | None = None,
+) -> Score:
+    """A plain function as a score, with its gradient if there is one.
+
+    Args:
+        function: Rows (n, d) to scores (n,).
+        gradient: Rows (n, d) to gradients (n, d).
+        n_features: The number of columns.
+        sign: −1 if its low values are the anomalous ones.
+        threshold: A score beyond this is an alarm, in the function's units.
+        name: What messages call it; the function's name if none is given.
+    """
+    if name is None:
+        name = str(getattr(function, "__name__", type(function).__name__))
+    asked = Asked(function, sign, name)
+    return Score(
+        asked,
+        () if gradient is None else (Gradient(AskedGradient(asked, gradient)),),
+        n_features=n_features,
+        threshold=None if threshold is None else sign * threshold,
+        name=name,
+        audit=Audit(Fixed(), Slopes(REMEDY)),
+    )
 
 
 @final
-class FunctionScore(Score):
-    """A plain function as a score; with `sign` −1 its low values are the anomalous ones."""
+class Asked:
+    """A foreign function, whose answers are one number for each row.
 
-    def __init__(
-        self,
-        function: Callable[[Matrix], Any],
-        n_features: int | None = None,
-        *,
-        sign: float = 1.0,
-    ) -> None:
-        self.n_features = n_features
-        self._function = Audited(function, sign)
+    It gets rows of its own, row by row in memory: a function that writes into its argument must
+    not reach the caller's rows.
+
+    Attributes:
+        precision: The relative rounding of its answers, by their type.
+    """
+
+    def __init__(self, function: Callable[[Matrix], Any], sign: float, name: str) -> None:
+        self.precision = PRECISION
+        self._function, self.sign, self._name = function, sign, name
 
     def __call__(self, X: Matrix) -> Vector:
-        return self._function(X)
-
-    @property
-    def precision(self) -> float:
-        return self._function.precision
+        given = np.asarray(self._function(X.copy()))
+        if given.dtype.kind == "f":
+            self.precision = max(self.precision, float(np.finfo(given.dtype).eps))
+        values = np.asarray(given, dtype=np.float64)
+        check_answer(values, X, self._name)
+        return self.sign * values
 
 
 @final
-class DifferentiableFunctionScore(DifferentiableScore):
-    """A plain function and its gradient as a score; `sign` as above."""
+@dataclass(frozen=True)
+class AskedGradient:
+    """The function and a gradient that came with it."""
 
-    def __init__(
-        self,
-        function: Callable[[Matrix], Any],
-        gradient: Callable[[Matrix], Any],
-        n_features: int | None = None,
-        *,
-        sign: float = 1.0,
-    ) -> None:
-        self.n_features = n_features
-        self._function = Audited(function, sign)
-        self._given = gradient
-        self._sign = sign
-        self._slopes = AuditedGradient(
-            self._function,
-            self._gradient,
-            "Leave `gradient` out if in doubt: the score is explained without one, more slowly.",
-        )
+    function: Asked
+    gradient: Callable[[Matrix], Any]
 
-    def __call__(self, X: Matrix) -> Vector:
-        values = self._function(X)
-        self._slopes.look(X)
-        return values
-
-    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        gradient = self._gradient(X)
-        return self(X), gradient
-
-    @property
-    def precision(self) -> float:
-        return self._function.precision
-
-    def _gradient(self, X: Matrix) -> Matrix:
-        gradient = np.asarray(self._given(X.copy()), dtype=np.float64)
+    def __call__(self, X: Matrix) -> tuple[Vector, Matrix]:
+        gradient = np.asarray(self.gradient(X.copy()), dtype=np.float64)
         if gradient.shape != X.shape:
             raise ValueError(
                 f"The gradient must map rows {X.shape} to shape {X.shape}, got {gradient.shape}."
             )
-        return self._sign * gradient
+        return self.function(X), self.function.sign * gradient

@@ -31,7 +31,7 @@ class AskedMarginal(GrowingMarginal):
     """By asking for each set anew: right for any score, and slow.
 
     Args:
-        marginal: Scores rows on sets of columns, as `MarginalScore.marginal`.
+        marginal: Scores rows on sets of columns, as `Marginals.marginal`.
         X: The rows, (n, d).
         begin: The set that every row begins with, bool (d,).
     """

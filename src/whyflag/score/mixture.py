@@ -9,16 +9,19 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
-from whyflag.score.base import CurvedScore, MarginalScore
+from whyflag.score.base import Score
 from whyflag.score.conditioned_mixture import LOG_2PI, ConditionedMixture, log_sum_exp
+from whyflag.score.curvature import Curvature
+from whyflag.score.gradient import Gradient
 from whyflag.score.growing import GrowingMarginal
+from whyflag.score.marginals import Marginals
 
 BLOCK = 2**17  # numbers of whitened rows at a time, 1 MB
 FEWEST = 256  # rows at a time: with fewer, matrix products are slow
 
 
 @final
-class MixtureEnergy(CurvedScore, MarginalScore):
+class MixtureEnergy:
     """Negative log-density of a Gaussian mixture.
 
     e(x) = −log Σ_k π_k N(x; μ_k, Σ_k)
@@ -47,9 +50,6 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         whiten: Tensor | None = None,
     ) -> None:
         d = means.shape[1]
-        self.n_features = d
-        self.unit = 1.0
-        self.density = True
         self.log_weights = log_weights
         self.means = means
         self.covariances = covariances
@@ -72,13 +72,33 @@ class MixtureEnergy(CurvedScore, MarginalScore):
             self.log_weights + log_det - 0.5 * d * LOG_2PI - np.log(self.spread).sum()
         )[:, None]  # K x 1
 
+    def to_score(self) -> Score:
+        """The energy as a score, with all that is known of it."""
+        return Score(
+            self,
+            (
+                Gradient(self.value_and_grad),
+                Curvature(self.value_grad_regime, self.curvatures, self.centers),
+                Marginals(self.marginal, self.growing, np.log),
+            ),
+            n_features=self.means.shape[1],
+            unit=1.0,
+            name="a Gaussian mixture",
+        )
+
     def __call__(self, X: Matrix) -> Vector:
         value = np.empty(len(X))
         for some in self._blocks(len(X)):
             value[some] = -log_sum_exp(self._log_joint(self._whitened(X[some])), axis=0)
         return value
 
-    def value_grad_curvature(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The energy and its gradient: (n, d) -> (n,), (n, d)."""
+        value, gradient, _ = self.value_grad_regime(X)
+        return value, gradient
+
+    def value_grad_regime(self, X: Matrix) -> tuple[Vector, Matrix, IntVector]:
+        """The same, and which component rules: (n,)."""
         value, gradient = np.empty(len(X)), np.empty(X.shape, order="F")
         regime = np.empty(len(X), dtype=np.int64)
         for some in self._blocks(len(X)):
@@ -103,6 +123,7 @@ class MixtureEnergy(CurvedScore, MarginalScore):
         return np.stack([self._marginal(Z, np.flatnonzero(columns)) for columns in keep], axis=1)
 
     def growing(self, X: Matrix, begin: BoolVector) -> GrowingMarginal:
+        """The same on sets of columns that grow."""
         Z = (X - self.location) / self.spread
         grown = ConditionedMixture(
             self.log_weights, self.means, self.covariances, np.log(self.spread), Z

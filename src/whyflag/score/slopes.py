@@ -1,16 +1,21 @@
-"""The audit of gradients that come from outside, by differences of the function."""
+"""Gradients that come from outside, compared with differences of their score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from functools import partial
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
-from whyflag.score.audit import Audited
-from whyflag.score.base import PRECISION
+from whyflag.score.answers import PRECISION
+from whyflag.score.audit import Question
+from whyflag.score.gradient import Gradient
+
+if TYPE_CHECKING:
+    from whyflag.score.base import Score
 
 HEAD = 64  # rows from which those that are looked at are taken
 ENOUGH = 4  # distinct rows; then the gradient is trusted
@@ -24,47 +29,41 @@ CHUNK = 2**18  # numbers in one call
 
 
 @final
-class AuditedGradient:
-    """A gradient that is compared with differences of its function at the first rows it sees.
+class Slopes(Question):
+    """Is the gradient that of the score?
 
-    For each column these are two rows, and those that have its smallest and its largest value. A
-    slope is refused if the differences of two steps agree with one another and not with it. It is
-    right if it agrees with the difference of any step, or lies between the slopes on both sides
-    (at a kink). What is not finite is not judged here.
+    For each column it is looked at in two rows, and in those that have its smallest and its
+    largest value. A slope is refused if the differences of two steps agree with one another and
+    not with it. It is right if it agrees with the difference of any step, or lies between the
+    slopes on both sides (at a kink). What is not finite is not judged here.
 
     Args:
-        function: The function, audited.
-        gradient: Rows (n, d) to gradients (n, d).
         remedy: What to do about a wrong gradient.
     """
 
-    def __init__(
-        self,
-        function: Audited,
-        gradient: Callable[[Matrix], Matrix],
-        remedy: str,
-    ) -> None:
-        self._function = function
-        self._gradient = gradient
+    def __init__(self, remedy: str) -> None:
         self._remedy = remedy
         self._rows_left = ENOUGH
 
-    def look(self, X: Matrix) -> None:
-        """Compare at some of the rows, unless enough were compared before."""
-        if self._rows_left <= 0:
-            return
+    def ask(self, score: Score, X: Matrix, values: Vector) -> bool:
+        gradient = score.find(Gradient)
+        if gradient is None:
+            return True
         _, first = np.unique(X[: 16 * HEAD], axis=0, return_index=True)
         which = np.sort(first)
         which = which[np.unique(np.linspace(0, len(which) - 1, HEAD).astype(int))]
         rows = np.ascontiguousarray(X[which])
-        here = self._ask(rows)
-        gradient = self._gradient(rows)
+        with np.errstate(all="ignore"):
+            here, claimed = gradient(rows)
         known = np.isfinite(here)
         if known.any():
-            self._compare(which[known], rows[known], here[known], gradient[known])
+            self._compare(score, which[known], rows[known], here[known], claimed[known])
         self._rows_left -= int(known.sum())
+        return self._rows_left <= 0
 
-    def _compare(self, which: IntVector, rows: Matrix, here: Vector, gradient: Matrix) -> None:
+    def _compare(
+        self, score: Score, which: IntVector, rows: Matrix, here: Vector, gradient: Matrix
+    ) -> None:
         scale, blind = _scales(rows)  # n x d, d
         with np.errstate(all="ignore"):
             part = np.abs(gradient) * scale
@@ -72,20 +71,18 @@ class AuditedGradient:
         row, column = _pairs(rows, gradient)
         if not len(row):
             return
-        precision = self._function.precision
+        precision, ask = score.precision, partial(_asked, score.function)
         first = _Slopes.at(gradient, here, scale, steepest, row, column)
-        found = first.differences(self._ask, rows, first.scale * np.cbrt(precision), precision)
+        found = first.differences(ask, rows, first.scale * np.cbrt(precision), precision)
         doubtful = ~found.agrees
         if not doubtful.any():
             return
         row, column = row[doubtful], column[doubtful]
-        precision = max(precision, self._seen_precision(rows, here, scale))
+        precision = max(precision, _seen_precision(ask, rows, here, scale))
         slopes = _Slopes.at(gradient, here, scale, steepest, row, column)
         unknown = bool(blind[column].any())
         steps = BLIND_STEPS if unknown else STEPS
-        tried = [
-            slopes.differences(self._ask, rows, step * slopes.scale, precision) for step in steps
-        ]
+        tried = [slopes.differences(ask, rows, step * slopes.scale, precision) for step in steps]
         evidence = _evidence(tried, unknown)
         if (evidence >= 0).any():
             i = int(np.argmax(evidence >= 0))
@@ -96,32 +93,36 @@ class AuditedGradient:
                 f"where differences of the score give {best.central[i]:.6g}. {self._remedy}"
             )
 
-    def _seen_precision(self, rows: Matrix, here: Vector, scale: Matrix) -> float:
-        """That of half or single precision, if points rounded to it score the same to the bit."""
-        for kind, finer in ((np.float16, 3e-5), (np.float32, 3e-9)):
-            # Whole numbers do not tell; what is so close to them that only this rounding joins
-            # them does.
-            points = np.where(rows == 0, scale / 3000, rows * (1 + finer))
-            with np.errstate(over="ignore"):
-                rounded = points.astype(kind).astype(np.float64)
-            values = self._ask(points)
-            near = np.isclose(values, here, rtol=0.01, atol=0.0).mean() >= 0.5
-            if near and np.array_equal(self._ask(rounded), values, equal_nan=True):
-                return float(np.finfo(kind).eps)
-        return PRECISION
 
-    def _ask(self, points: Matrix) -> Vector:
-        """Scores, NaN where the function has none or fails: beside a row it need not work."""
-        values = np.full(len(points), np.nan)
-        size = max(1, CHUNK // points.shape[1])
-        for begin in range(0, len(points), size):
-            some = slice(begin, begin + size)
-            try:
-                with np.errstate(all="ignore"):
-                    values[some] = self._function.answer(points[some])
-            except Exception:  # noqa: S112
-                continue
-        return values
+def _seen_precision(
+    ask: Callable[[Matrix], Vector], rows: Matrix, here: Vector, scale: Matrix
+) -> float:
+    """That of half or single precision, if points rounded to it score the same to the bit."""
+    for kind, finer in ((np.float16, 3e-5), (np.float32, 3e-9)):
+        # Whole numbers do not tell; what is so close to them that only this rounding joins
+        # them does.
+        points = np.where(rows == 0, scale / 3000, rows * (1 + finer))
+        with np.errstate(over="ignore"):
+            rounded = points.astype(kind).astype(np.float64)
+        values = ask(points)
+        near = np.isclose(values, here, rtol=0.01, atol=0.0).mean() >= 0.5
+        if near and np.array_equal(ask(rounded), values, equal_nan=True):
+            return float(np.finfo(kind).eps)
+    return PRECISION
+
+
+def _asked(function: Callable[[Matrix], Vector], points: Matrix) -> Vector:
+    """Scores, NaN where the function has none or fails: beside a row it need not work."""
+    values = np.full(len(points), np.nan)
+    size = max(1, CHUNK // points.shape[1])
+    for begin in range(0, len(points), size):
+        some = slice(begin, begin + size)
+        try:
+            with np.errstate(all="ignore"):
+                values[some] = function(points[some])
+        except Exception:  # noqa: S110
+            pass
+    return values
 
 
 def _scales(rows: Matrix) -> tuple[Matrix, BoolVector]:

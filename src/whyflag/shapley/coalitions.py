@@ -26,7 +26,7 @@ def sample_of_size(p: int, size: int, count: int, rng: np.random.Generator) -> B
 
     There must be more than `count` of them. With size = p / 2, no two are complements.
     """
-    chosen = np.zeros((0, p), dtype=np.bool_)
+    chosen = np.empty((0, p), dtype=np.bool_)
     while len(chosen) < count:
         keys = rng.random((count - len(chosen), p))
         drawn = from_members(np.argpartition(keys, size - 1, axis=1)[:, :size], p)

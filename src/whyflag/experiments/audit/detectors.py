@@ -10,7 +10,7 @@ import torch
 from whyflag.detectors import DAGMM, GMM, VAE
 from whyflag.detectors.dagmm import describe, mixture_of
 from whyflag.experiments import as_published
-from whyflag.experiments.audit.findings import SEED, Finding, data, gmm, mrr, planted
+from whyflag.experiments.audit.findings import SEED, Finding, data, mixture, mrr, planted
 from whyflag.experiments.settings import FULL
 from whyflag.explainer import Explainer
 from whyflag.methods import IG
@@ -115,8 +115,8 @@ def selection() -> Iterator[Finding]:
 
 def precision() -> Iterator[Finding]:
     """Scores in single precision."""
-    score, rows = gmm("Arrhythmia", 1e-6), data("Arrhythmia")[1].test_normal
-    away = np.abs(as_published.in_single_precision(score, rows) / score(rows) - 1)
+    energy, rows = mixture("Arrhythmia", 1e-6), data("Arrhythmia")[1].test_normal
+    away = np.abs(as_published.in_single_precision(energy, rows) / energy(rows) - 1)
     yield Finding(
         "float32 scores",
         "Arrhythmia-GMM",

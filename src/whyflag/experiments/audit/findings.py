@@ -14,6 +14,7 @@ from whyflag.datasets import Dataset, Split, load, split
 from whyflag.detectors import GMM
 from whyflag.experiments.anomalies import perturb
 from whyflag.metrics import mean_reciprocal_rank
+from whyflag.score import Score
 from whyflag.score.mixture import MixtureEnergy
 
 SEED = 0
@@ -51,11 +52,20 @@ def data(name: str) -> tuple[Dataset, Split]:
     return dataset, split(dataset, SEED)
 
 
+def gmm(name: str, floor: float | None = None) -> Score:
+    """The score of a mixture fitted to a data set, with the floor of all mixtures or another."""
+    return _fitted(name, floor).to_score()
+
+
+def mixture(name: str, floor: float | None = None) -> MixtureEnergy:
+    """Its energy, as a formula."""
+    return _fitted(name, floor).energy()
+
+
 @cache
-def gmm(name: str, floor: float | None = None) -> MixtureEnergy:
-    """A mixture fitted to a data set, with the floor of all mixtures or another."""
+def _fitted(name: str, floor: float | None) -> GMM:
     _, rows = data(name)
-    return GMM(reg_covar=floor, seed=SEED).fit(rows.train, X_valid=rows.valid).to_score()
+    return GMM(reg_covar=floor, seed=SEED).fit(rows.train, X_valid=rows.valid)
 
 
 @cache

@@ -9,7 +9,16 @@ import numpy as np
 from whyflag.clusters import cluster_centers
 from whyflag.domain import Domain
 from whyflag.experiments import as_published
-from whyflag.experiments.audit.findings import SEED, SMALL, Finding, data, gmm, mrr, planted
+from whyflag.experiments.audit.findings import (
+    SEED,
+    SMALL,
+    Finding,
+    data,
+    gmm,
+    mixture,
+    mrr,
+    planted,
+)
 from whyflag.explainer import Explainer
 from whyflag.games import Background
 from whyflag.methods import ACE, COMP, KSH, MARG, ShapleyMethod
@@ -33,7 +42,7 @@ def marginals() -> Iterator[Finding]:
     for name in SMALL:
         X, guilty = planted(name)
         said = Explainer(gmm(name), data(name)[1].train, MARG())(X).values
-        other = as_published.marginal_energies(gmm(name), X)
+        other = as_published.marginal_energies(mixture(name), X)
         yield Finding(
             "GMM marginals (marg)", f"{name}-GMM", "MRR", mrr(said, guilty), mrr(other, guilty)
         )

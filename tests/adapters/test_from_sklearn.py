@@ -44,7 +44,7 @@ from planted import (
 )
 from whyflag import Explainer, as_score
 from whyflag.detectors import GMM
-from whyflag.score import CurvedScore, DifferentiableScore, MarginalScore
+from whyflag.score import Curvature, Gradient, Marginals
 
 
 def scaled(*steps):
@@ -169,7 +169,7 @@ def test_the_score_is_the_detectors_own(fitted, name):
 @pytest.mark.parametrize("name", [*SMOOTH, *BLIND])
 def test_the_gradient_equals_finite_differences(fitted, name):
     score = as_score(fitted(name))
-    assert isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is not None
     assert_gradient_equals_differences(score, PLANTED[:10])
 
 
@@ -186,7 +186,7 @@ def test_a_smooth_detectors_culprit_comes_first(fitted, name):
 @pytest.mark.parametrize("name", STEPS)
 def test_the_culprit_comes_first_without_a_gradient(fitted, name):
     score = as_score(fitted(name))
-    assert not isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is None
     assert found(fitted(name), n=20) >= 0.8
 
 
@@ -211,22 +211,24 @@ def test_affine_steps_keep_curvature_and_columnwise_ones_keep_marginals(fitted):
     keep = np.eye(8, dtype=bool)
     pca = fitted("PCA")
     score = as_score(pca)
-    assert isinstance(score, CurvedScore)
-    assert isinstance(score, MarginalScore)
+    assert score.find(Curvature) is not None
+    assert score.find(Marginals) is not None
     Z = pca[:-1].transform(PLANTED)
     residual = Z - pca[-1].inverse_transform(pca[-1].transform(Z))
-    np.testing.assert_allclose(score.marginal(PLANTED, keep), residual**2, atol=1e-10)
+    np.testing.assert_allclose(
+        score.need(Marginals).marginal(PLANTED, keep), residual**2, atol=1e-10
+    )
     rotated = as_score(fitted("Pipeline robust, PCA"))
-    assert isinstance(rotated, CurvedScore)
-    assert not isinstance(rotated, MarginalScore)
-    assert not isinstance(as_score(fitted("Pipeline power")), CurvedScore)
+    assert rotated.find(Curvature) is not None
+    assert rotated.find(Marginals) is None
+    assert as_score(fitted("Pipeline power")).find(Curvature) is None
 
 
 def test_curvature_through_a_pipeline_is_the_second_derivative(fitted):
     score = as_score(fitted("Pipeline robust, PCA"))
     step = 0.3 * NORMAL.std(axis=0)
     turned = score.value_and_grad(PLANTED[:1] + step)[1] - score.value_and_grad(PLANTED[:1])[1]
-    np.testing.assert_allclose(turned[0], score.curvatures[0] @ step, rtol=1e-5)
+    np.testing.assert_allclose(turned[0], score.need(Curvature).matrices[0] @ step, rtol=1e-5)
 
 
 def test_a_kernel_density_is_exact_where_scikit_learns_is_not():
@@ -241,7 +243,7 @@ def test_a_kernel_density_is_exact_where_scikit_learns_is_not():
 def test_marginals_of_a_mahalanobis_distance_are_those_of_its_columns(fitted):
     detector = fitted("EllipticEnvelope")
     keep = np.array([[True] * 3 + [False] * 5, [True] * 8, [False] * 8])
-    marginal = as_score(detector).marginal(PLANTED, keep)
+    marginal = as_score(detector).need(Marginals).marginal(PLANTED, keep)
     away = (PLANTED - detector.location_)[:, :3]
     inverse = np.linalg.inv(detector.covariance_[:3, :3])
     expected = [mahalanobis(row, np.zeros(3), inverse) ** 2 for row in away]
@@ -258,7 +260,7 @@ def test_marginals_of_a_kernel_density_are_those_of_its_columns():
         .fit(NORMAL[:, :3])
         .score_samples(PLANTED[:, :3])
     )
-    marginal = as_score(detector).marginal(PLANTED, keep)
+    marginal = as_score(detector).need(Marginals).marginal(PLANTED, keep)
     np.testing.assert_allclose(marginal[:, 0], -expected, rtol=1e-10)
     np.testing.assert_array_equal(marginal[:, 1], 0.0)
 
@@ -289,7 +291,7 @@ def test_a_weighted_kernel_density():
 )
 def test_what_has_no_gradient_here_is_searched(detector):
     score = as_score(detector.fit(NORMAL))
-    assert not isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is None
     np.testing.assert_allclose(score(HELD_OUT), theirs(detector, HELD_OUT), rtol=1e-10, atol=1e-10)
 
 
@@ -298,7 +300,7 @@ def test_a_decomposition_that_is_not_linear_is_scored_by_its_reconstruction():
     detector = NMF(3, random_state=0, max_iter=2000).fit(rows)
     score = as_score(detector)
     np.testing.assert_allclose(score(rows[:5]), theirs(detector, rows[:5]))
-    parts = score.marginal(rows[:5], np.eye(8, dtype=bool))
+    parts = score.need(Marginals).marginal(rows[:5], np.eye(8, dtype=bool))
     np.testing.assert_allclose(parts.sum(axis=1), score(rows[:5]))
 
 
@@ -330,7 +332,7 @@ def test_a_subclass_is_asked_itself():
 
     detector = Doubled(random_state=0).fit(NORMAL)
     score = as_score(detector)
-    assert not isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is None
     np.testing.assert_allclose(score(HELD_OUT), -detector.score_samples(HELD_OUT))
 
 

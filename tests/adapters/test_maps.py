@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,8 +28,12 @@ from sklearn.preprocessing import (
 
 from benchmarks.worlds import correlated_rows
 from whyflag import Explainer, as_score
+from whyflag.adapters.kernels import KernelDensityEnergy
+from whyflag.adapters.reconstruction import LinearReconstruction
+from whyflag.adapters.tails import TailProbability
 from whyflag.adapters.transformers import as_map
-from whyflag.score import CurvedScore, DifferentiableScore, MarginalScore
+from whyflag.score import Additive, Curvature, Gradient, Marginals
+from whyflag.score.mixture import MixtureEnergy
 
 NORMAL = correlated_rows(200, 4, seed=0)
 X = correlated_rows(5, 4, seed=1) * 1.5
@@ -61,17 +66,17 @@ def test_of_a_subclass_nothing_is_known_but_what_it_makes():
     pipeline = make_pipeline(Doubled(), GaussianMixture()).fit(NORMAL)
     score = as_score(pipeline)
     np.testing.assert_allclose(score(X), -pipeline.score_samples(X))
-    assert not isinstance(score, (DifferentiableScore, MarginalScore))
+    assert not score.abilities
     assert score.unit == 1.0
 
 
-# Scores by class: each of them answers in one of these ways.
+# Detectors, and the formula of each: it answers in some of these ways.
 ASKED = ("__call__", "marginal", "growing", "parts")
 COSTS = {
-    "GMM": GaussianMixture(2, random_state=0),
-    "KDE": KernelDensity(bandwidth=0.5),
-    "PCA": PCA(3),
-    "ECOD": ECOD(),
+    "GMM": (GaussianMixture(2, random_state=0), MixtureEnergy),
+    "KDE": (KernelDensity(bandwidth=0.5), KernelDensityEnergy),
+    "PCA": (PCA(3), LinearReconstruction),
+    "ECOD": (ECOD(), TailProbability),
 }
 
 
@@ -80,16 +85,13 @@ COSTS = {
 @pytest.mark.parametrize("name", COSTS)
 def test_a_scaler_adds_no_questions_to_the_detector(name, d, method, monkeypatch):
     """Nor does it ask scikit-learn, whose checks take longer than a small score."""
+    detector, formula = COSTS[name]
     normal = correlated_rows(100, d, seed=0)
     flagged = correlated_rows(6, d, seed=1) * 2
-    pipeline = make_pipeline(StandardScaler(), clone(COSTS[name])).fit(normal)
-    detector = clone(COSTS[name]).fit(normal)
-    bare, behind = (Explainer(model, normal, method) for model in (detector, pipeline))
-    kind = type(bare.score)
     counts = Counter()
 
     def counted(name):
-        answer = getattr(kind, name)
+        answer = getattr(formula, name)
 
         def count(self, X, *more):
             counts[name] += len(X)
@@ -98,13 +100,19 @@ def test_a_scaler_adds_no_questions_to_the_detector(name, d, method, monkeypatch
         return count
 
     for asked in ASKED:
-        if hasattr(kind, asked):
-            monkeypatch.setattr(kind, asked, counted(asked))
+        if hasattr(formula, asked):
+            monkeypatch.setattr(formula, asked, counted(asked))
+    pipeline = make_pipeline(StandardScaler(), clone(detector)).fit(normal)
+    bare, behind = (
+        Explainer(model, normal, method) for model in (clone(detector).fit(normal), pipeline)
+    )
     monkeypatch.setattr(StandardScaler, "transform", None)
+    counts.clear()
     bare(flagged)
     expected = dict(counts)
     counts.clear()
     behind(flagged)
+    assert expected
     assert dict(counts) == expected
 
 
@@ -125,13 +133,15 @@ def test_units_go_through_weights_and_copies_of_columns():
     score = as_score(make_pipeline(union, GaussianMixture()).fit(NORMAL))
     deviations = union.transformer_list[0][1].scale_
     scale = np.array([1.0, 2.0, 3.0, 4.0])
-    np.testing.assert_allclose(score.log_units(scale), np.log(10 * scale / deviations))
+    np.testing.assert_allclose(
+        score.need(Marginals).log_units(scale), np.log(10 * scale / deviations)
+    )
 
 
 def test_a_column_that_is_left_out_has_no_marginal():
     chosen = ColumnTransformer([("two", StandardScaler(), [3, 1])])
     score = as_score(make_pipeline(chosen, GaussianMixture()).fit(NORMAL))
-    marginal = score.marginal(X, np.eye(4, dtype=bool))
+    marginal = score.need(Marginals).marginal(X, np.eye(4, dtype=bool))
     np.testing.assert_array_equal(marginal[:, [0, 2]], 0.0)
     assert (marginal[:, [1, 3]] != 0).all()
     sfe = Explainer(score, NORMAL, "SFE")(X)
@@ -141,7 +151,7 @@ def test_a_column_that_is_left_out_has_no_marginal():
 def test_a_column_that_is_left_out_is_no_culprit():
     chosen = ColumnTransformer([("two", RobustScaler(), [3, 1])])
     pipeline = make_pipeline(chosen, GaussianMixture()).fit(NORMAL)
-    assert isinstance(as_score(pipeline), CurvedScore)
+    assert as_score(pipeline).find(Curvature) is not None
     for method in ("comp", "KSH"):
         values = Explainer(pipeline, NORMAL, method)(X).values
         np.testing.assert_allclose(values[:, [0, 2]], 0.0, atol=1e-9)
@@ -161,11 +171,11 @@ def test_columns_are_found_by_name_by_mask_and_by_slice():
         chosen = ColumnTransformer([("two", StandardScaler(), columns)])
         pipeline = make_pipeline(chosen, GaussianMixture()).fit(table)
         score = as_score(pipeline)
-        assert isinstance(score, CurvedScore), way
+        assert score.find(Curvature) is not None, way
         np.testing.assert_allclose(score(NORMAL), -pipeline.score_samples(table), rtol=1e-10)
     mask = ColumnTransformer([("two", StandardScaler(), np.array([False, True, False, True]))])
     score = as_score(make_pipeline(mask, GaussianMixture()).fit(NORMAL))
-    assert isinstance(score, CurvedScore)
+    assert score.find(Curvature) is not None
 
 
 def test_columns_that_are_not_clear_are_left_to_scikit_learn():
@@ -173,7 +183,7 @@ def test_columns_that_are_not_clear_are_left_to_scikit_learn():
     chosen = ColumnTransformer([("two", StandardScaler(), slice("b", "c"))])
     pipeline = make_pipeline(chosen, GaussianMixture()).fit(frame)
     score = as_score(pipeline)
-    assert not isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is None
     np.testing.assert_allclose(score(NORMAL), -pipeline.score_samples(frame), rtol=1e-10)
 
 
@@ -185,8 +195,8 @@ def test_sparse_rows_become_dense_ones():
 
 def test_a_selection_of_columns_keeps_their_marginals():
     pipeline = make_pipeline(VarianceThreshold(), StandardScaler(), PCA(2)).fit(NORMAL)
-    parts = as_score(pipeline).parts(X)
-    np.testing.assert_allclose(parts, as_score(pipeline[1:]).parts(X), rtol=1e-9)
+    parts = as_score(pipeline).need(Additive).parts(X)
+    np.testing.assert_allclose(parts, as_score(pipeline[1:]).need(Additive).parts(X), rtol=1e-9)
 
 
 def test_a_step_that_looks_at_the_other_rows_is_refused():
@@ -232,9 +242,9 @@ def test_a_detector_may_be_a_pipeline_itself():
 )
 def test_a_score_behind_steps_can_go_to_another_process(step):
     score = as_score(make_pipeline(step, GaussianMixture(reg_covar=0.1)).fit(NORMAL))
-    score.threshold = 3.0
+    score = replace(score, threshold=3.0)
     other = pickle.loads(pickle.dumps(score))  # noqa: S301
-    assert type(other) is type(score)
+    assert [type(each) for each in other.abilities] == [type(each) for each in score.abilities]
     assert other.threshold == 3.0
     for one, two in zip(score.value_and_grad(X), other.value_and_grad(X), strict=True):
         np.testing.assert_array_equal(one, two)

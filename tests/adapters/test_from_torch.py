@@ -5,8 +5,8 @@ from torch import nn
 
 from planted import HELD_OUT, NORMAL, PLANTED, assert_gradient_equals_differences, found
 from whyflag import Explainer, as_score
-from whyflag.adapters.torch import torch_score
-from whyflag.score import DifferentiableScore, MarginalScore
+from whyflag.adapters import torch_score
+from whyflag.score import Gradient, Marginals
 
 D = 8
 MEAN = torch.tensor(NORMAL.mean(axis=0))
@@ -53,8 +53,8 @@ def principal_components(dtype=torch.float64):
 def test_a_module_is_the_score_itself(shape):
     module = network(last=None if shape == "(n, 1)" else lambda out: out[:, 0])
     score = as_score(module, n_features=D)
-    assert isinstance(score, DifferentiableScore)
-    assert not isinstance(score, MarginalScore)
+    assert score.find(Gradient) is not None
+    assert score.find(Marginals) is None
     module.eval()
     with torch.no_grad():
         expected = module(torch.tensor(PLANTED)).reshape(-1).numpy()
@@ -73,11 +73,13 @@ def test_low_values_can_be_the_anomalous_ones():
 def test_a_reconstruction_is_scored_by_its_squared_error():
     module = principal_components()
     score = as_score(module, n_features=D)
-    assert isinstance(score, MarginalScore)
+    assert score.find(Marginals) is not None
     with torch.no_grad():
         errors = (PLANTED - module(torch.tensor(PLANTED)).numpy()) ** 2
     np.testing.assert_allclose(score(PLANTED), errors.sum(axis=1), rtol=1e-10)
-    np.testing.assert_allclose(score.marginal(PLANTED, np.eye(D, dtype=bool)), errors, rtol=1e-10)
+    np.testing.assert_allclose(
+        score.need(Marginals).marginal(PLANTED, np.eye(D, dtype=bool)), errors, rtol=1e-10
+    )
     assert_gradient_equals_differences(score, PLANTED[:10])
 
 
@@ -201,7 +203,7 @@ def test_modes_come_back_after_an_error():
 
 
 def test_rows_are_scored_in_chunks():
-    from whyflag.score.torch import Runner, TorchScore
+    from whyflag.score.autograd import Runner, from_tensors
 
     sizes = []
 
@@ -209,7 +211,7 @@ def test_rows_are_scored_in_chunks():
         sizes.append(len(rows))
         return (rows**2).sum(dim=1)
 
-    score = TorchScore(function, D, Runner(chunk=7 * D))
+    score = from_tensors(function, D, Runner(chunk=7 * D))
     value, gradient = score.value_and_grad(HELD_OUT[:20])
     assert sizes == [7, 7, 6]
     np.testing.assert_allclose(value, (HELD_OUT[:20] ** 2).sum(axis=1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from scipy.special import digamma
@@ -23,11 +23,11 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from whyflag.adapters import as_score
-from whyflag.adapters.forest import IsolationForestScore
+from whyflag.adapters.forest import IsolationDepth
 from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
 from whyflag.adapters.mahalanobis import MahalanobisDistance
+from whyflag.adapters.maps import Chain
 from whyflag.adapters.reconstruction import AffineError, LinearReconstruction, Reconstruction
-from whyflag.adapters.transformed import transformed
 from whyflag.adapters.transformers import (
     as_map,
     kernel_of,
@@ -37,9 +37,10 @@ from whyflag.adapters.transformers import (
 )
 from whyflag.arrays import Matrix, Tensor, Vector
 from whyflag.score import Score
-from whyflag.score.audit import Original
-from whyflag.score.function import FunctionScore
+from whyflag.score.audit import Audit
+from whyflag.score.function import from_function
 from whyflag.score.mixture import MixtureEnergy
+from whyflag.score.original import Original
 
 
 def adapt(detector: Any) -> Score:
@@ -56,49 +57,38 @@ def adapt(detector: Any) -> Score:
             "with novelty=True."
         )
     check_is_fitted(detector)
-    if isinstance(detector, Pipeline):
-        score = _pipeline(detector)
-        _compare_maps(score, detector)
-    else:
-        score = _estimator(detector)
+    score = _pipeline(detector) if isinstance(detector, Pipeline) else _estimator(detector)
     # A Pipeline asks its first step, which may be one that does nothing.
     entrance = next(iter(working_steps([detector])))
-    score.n_features = getattr(entrance, "n_features_in_", score.n_features)
-    if (names := getattr(entrance, "feature_names_in_", None)) is not None:
-        score.feature_names = tuple(str(name) for name in names)
-    if score.threshold is None and (offset := getattr(detector, "offset_", None)) is not None:
-        score.threshold = -float(np.ravel(offset)[0])
-    return score
+    names = getattr(entrance, "feature_names_in_", None)
+    offset = getattr(detector, "offset_", None) if score.threshold is None else None
+    return replace(
+        score,
+        n_features=getattr(entrance, "n_features_in_", score.n_features),
+        feature_names=None if names is None else tuple(str(name) for name in names),
+        threshold=score.threshold if offset is None else -float(np.ravel(offset)[0]),
+    )
 
 
 def _estimator(detector: Any) -> Score:
     # Of a subclass nothing is known: it may score otherwise.
     build = _KNOWN.get(type(detector))
-    if build is not None and (score := build(detector)) is not None:
-        score.original = score.original or _original(detector)
-        return score
+    name = type(detector).__name__
+    if build is not None and (formula := build(detector)) is not None:
+        return replace(formula.to_score(), name=name, audit=Audit(_original(detector, formula)))
     own = deepcopy(detector)  # neighbours' trees, for one, count the times they are asked
     if type(own).__module__.startswith("sklearn.decomposition.") and hasattr(
         own, "inverse_transform"
     ):
-        return Reconstruction(lambda X: _reconstruct(own, X), own.n_features_in_)
+        return Reconstruction(partial(_reconstruct, own), own.n_features_in_).to_score()
     if hasattr(own, "score_samples"):
-        return FunctionScore(lambda X: -_ask(own, own.score_samples, X))
+        return from_function(_Own(own, "score_samples"), name=name)
     if is_outlier_detector(own) and hasattr(own, "decision_function"):
-        score = FunctionScore(lambda X: -_ask(own, own.decision_function, X))
-        score.threshold = 0.0
-        return score
+        return from_function(_Own(own, "decision_function"), threshold=0.0, name=name)
     raise TypeError(
-        f"{type(detector).__name__} is no anomaly detector: it has no `score_samples`. Of a model "
+        f"{name} is no anomaly detector: it has no `score_samples`. Of a model "
         "that serves as one pass the score as a function: as_score(function), high = anomalous."
     )
-
-
-def _ask(detector: Any, function: Callable[[Any], Any], X: Matrix) -> Vector:
-    with warnings.catch_warnings():
-        # LocalOutlierFactor loses the names on its way, and complains of it.
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return np.asarray(function(with_names(detector, X)), dtype=np.float64)
 
 
 @final
@@ -107,10 +97,26 @@ class _Own:
     """What a detector itself says, high = anomalous."""
 
     detector: Any
+    function: str
+
+    def __call__(self, X: Matrix) -> Vector:
+        with warnings.catch_warnings():
+            # LocalOutlierFactor loses the names on its way, and complains of it.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            said = getattr(self.detector, self.function)(with_names(self.detector, X))
+        return -np.asarray(said, dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True)
+class _KeepingDigits:
+    """What a detector itself says, where it loses no digits, high = anomalous."""
+
+    detector: Any
 
     def __call__(self, X: Matrix) -> Vector:
         detector, rows = keeping_digits(self.detector, X)
-        return -_ask(detector, detector.score_samples, rows)
+        return _Own(detector, "score_samples")(rows)
 
 
 @final
@@ -125,23 +131,20 @@ class _AfterSteps:
         return self.score(transform(self.steps, X))
 
 
-def _original(detector: Any) -> Original:
+def _original(detector: Any, formula: Any) -> Original:
     # A copy keeps what was fitted, should the detector be fitted again before it is asked.
+    own = copy(detector)
+    if isinstance(formula, LinearReconstruction):
+        return Original(
+            AffineError(formula.reconstruct, formula.matrix),
+            f"{type(detector).__name__}, taken to be linear,",
+            "Pass the error of the reconstruction as a function: as_score(function).",
+        )
     return Original(
-        _Own(copy(detector)),
+        _KeepingDigits(own),
         type(detector).__name__,
         "Pass the detector's own function: "
         "as_score(detector.score_samples, higher_is_anomalous=False).",
-    )
-
-
-def _compare_maps(score: Score, pipeline: Pipeline) -> None:
-    if len(pipeline) == 1 or isinstance(score, FunctionScore):
-        return
-    score.original = Original(
-        _AfterSteps(pipeline[:-1], as_score(pipeline[-1])),
-        "the Pipeline",
-        "Pass its own function: as_score(pipeline.score_samples, higher_is_anomalous=False).",
     )
 
 
@@ -172,10 +175,22 @@ def _pipeline(pipeline: Pipeline) -> Score:
     if not isinstance(last, BaseEstimator):
         raise TypeError(f"The last step of the Pipeline must be a detector, got {last!r}.")
     score = as_score(last)  # another library's, perhaps
-    return transformed([as_map(step) for step in working_steps(before)], score)
+    steps = [as_map(step) for step in working_steps(before)]
+    if not steps:
+        return score
+    chain = Chain(steps)
+    if not chain.known:
+        return score.after(chain)
+    original = Original(
+        _AfterSteps(pipeline[:-1], as_score(last)),
+        "the Pipeline",
+        "Pass its own function: as_score(pipeline.score_samples, higher_is_anomalous=False).",
+    )
+    return replace(score.after(chain), audit=Audit(original))
 
 
-def _gaussian_mixture(detector: GaussianMixture | BayesianGaussianMixture) -> MixtureEnergy:
+def gaussian_mixture(detector: GaussianMixture | BayesianGaussianMixture) -> MixtureEnergy:
+    """The energy of a mixture."""
     k, d = detector.means_.shape
     log_weights = (
         _expected_log_weights(detector)
@@ -222,13 +237,14 @@ def _elliptic_envelope(detector: EllipticEnvelope) -> MahalanobisDistance:
     return MahalanobisDistance(detector.location_, detector.covariance_, detector.get_precision())
 
 
-def isolation_forest(detector: IsolationForest, added: float = 0.0) -> IsolationForestScore:
+def isolation_forest(detector: IsolationForest, added: float = 0.0) -> IsolationDepth:
     """The score of a forest, and what is added to it."""
     trees = [estimator.tree_ for estimator in detector.estimators_]
-    return IsolationForestScore(trees, detector.estimators_features_, detector.max_samples_, added)
+    return IsolationDepth(trees, detector.estimators_features_, detector.max_samples_, added)
 
 
-def _kernel_density(detector: KernelDensity) -> KernelDensityEnergy | None:
+def kernel_density(detector: KernelDensity) -> KernelDensityEnergy | None:
+    """The energy of a Gaussian kernel density; None for one of another kind."""
     # scikit-learn's own sum loses all digits far from the data; see docs/detectors.md.
     plain = not detector.metric_params or detector.metric_params == {"p": 2}
     euclidean = detector.metric in ("euclidean", "l2", "minkowski") and plain
@@ -241,28 +257,22 @@ def _kernel_density(detector: KernelDensity) -> KernelDensityEnergy | None:
     return KernelDensityEnergy(support, weights, float(detector.bandwidth_))
 
 
-def _linear_reconstruction(detector: Any) -> LinearReconstruction | None:
+def _linear_reconstruction(detector: Any) -> LinearReconstruction:
     d = int(detector.n_features_in_)
     # r is affine, so its linear part is seen at the origin; whatever r adds cancels.
     origin = _reconstruct(detector, np.zeros((1, d)))
     # Steps as long as what is added, which would otherwise take their last digits.
     step = max(1.0, float(np.abs(getattr(detector, "mean_", origin)).max()))
     matrix = (_reconstruct(detector, step * np.eye(d)) - origin) / step
-    reconstruct = partial(_reconstruct, detector)
-    score = LinearReconstruction(reconstruct, matrix)
-    score.original = Original(
-        AffineError(reconstruct, matrix),
-        f"{type(detector).__name__}, taken to be linear,",
-        "Pass the error of the reconstruction as a function: as_score(function).",
-    )
-    return score
+    return LinearReconstruction(partial(_reconstruct, detector), matrix)
 
 
 def _reconstruct(detector: Any, X: Matrix) -> Matrix:
     return np.asarray(detector.inverse_transform(transform(detector, X)), dtype=np.float64)
 
 
-def _one_class_svm(detector: OneClassSVM) -> KernelExpansion | None:
+def one_class_svm(detector: OneClassSVM, added: float = 0.0) -> KernelExpansion | None:
+    """The score of a support vector machine, and what is added to it."""
     if detector.kernel == "precomputed":
         raise ValueError(
             "OneClassSVM with a precomputed kernel scores kernel values, not features. Pass the "
@@ -275,22 +285,29 @@ def _one_class_svm(detector: OneClassSVM) -> KernelExpansion | None:
         matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         for matrix in (detector.support_vectors_, detector.dual_coef_)
     )
-    return KernelExpansion(kernel, support, coefficients[0])
+    return KernelExpansion(kernel, support, coefficients[0], added)
 
 
 def _sgd_one_class_svm(detector: SGDOneClassSVM) -> KernelExpansion:
     return KernelExpansion(KernelFunction("linear"), detector.coef_.reshape(1, -1), np.ones(1))
 
 
-_KNOWN: dict[type, Callable[[Any], Score | None]] = {
-    BayesianGaussianMixture: _gaussian_mixture,
+class Formula(Protocol):
+    """A score that is computed by a formula of our own."""
+
+    def to_score(self) -> Score:
+        """The score, with all that is known of it."""
+
+
+_KNOWN: dict[type, Callable[[Any], Formula | None]] = {
+    BayesianGaussianMixture: gaussian_mixture,
     EllipticEnvelope: _elliptic_envelope,
     FastICA: _linear_reconstruction,
-    GaussianMixture: _gaussian_mixture,
+    GaussianMixture: gaussian_mixture,
     IncrementalPCA: _linear_reconstruction,
     IsolationForest: isolation_forest,
-    KernelDensity: _kernel_density,
-    OneClassSVM: _one_class_svm,
+    KernelDensity: kernel_density,
+    OneClassSVM: one_class_svm,
     PCA: _linear_reconstruction,
     SGDOneClassSVM: _sgd_one_class_svm,
     TruncatedSVD: _linear_reconstruction,

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy, deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from whyflag.adapters import sklearn
-from whyflag.adapters.kernels import KernelExpansion
+from whyflag.adapters import from_sklearn
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score
 from whyflag.adapters.tails import TailProbability
-from whyflag.adapters.transformed import transformed
 from whyflag.adapters.transformers import as_map
 from whyflag.arrays import Matrix, Vector
-from whyflag.score import DifferentiableScore, Score
-from whyflag.score.audit import Original
-from whyflag.score.function import FunctionScore
+from whyflag.score import Gradient, Score
+from whyflag.score.audit import Audit, Fixed
+from whyflag.score.function import from_function
+from whyflag.score.original import Original
 
 
 def adapt(detector: Any) -> Score:
@@ -32,11 +31,14 @@ def adapt(detector: Any) -> Score:
         raise NotFittedError(f"{type(detector).__name__} must be fitted before it is explained.")
     # Some of PyOD's detectors write to themselves when they score.
     own = deepcopy(detector)
-    score = _known(own) or FunctionScore(own.decision_function)
-    if not isinstance(score, FunctionScore):
-        score.original = _original(detector)
-    score.threshold = float(own.threshold_)
-    return score
+    name = type(own).__name__
+    score = _known(own)
+    if score is None:
+        score = from_function(own.decision_function)
+    else:
+        questions = [Fixed()] if name in NETWORKS else []
+        score = replace(score, audit=Audit(*questions, _original(detector)))
+    return replace(score, name=name, threshold=float(own.threshold_))
 
 
 def _original(detector: Any) -> Original:
@@ -62,7 +64,7 @@ class _Own:
         own = deepcopy(self.detector)
         rows = X
         if inner := {"GMM": "detector_", "KDE": "kde_"}.get(type(own).__name__):
-            detector, rows = sklearn.keeping_digits(getattr(own, inner), X)
+            detector, rows = from_sklearn.keeping_digits(getattr(own, inner), X)
             setattr(own, inner, detector)
         return np.asarray(own.decision_function(rows), dtype=np.float64)
 
@@ -72,24 +74,26 @@ def _known(detector: Any) -> Score | None:
     name = type(detector).__name__
     if not type(detector).__module__.startswith("pyod.models."):
         return None
-    if name in _SCORES:
-        return _SCORES[name](detector)
     if name in NETWORKS:
         return network_score(detector)
-    return None
+    formula = _FORMULAS[name](detector) if name in _FORMULAS else None
+    if formula is None:
+        return None
+    score: Score = formula.to_score()
+    if name == "PCA" and detector.standardization:
+        return score.after(as_map(detector.scaler_))
+    return score
 
 
-def _one_class_svm(detector: Any) -> Score:
-    score = sklearn.adapt(detector.detector_)
-    if not isinstance(score, KernelExpansion):
-        return FunctionScore(detector.decision_function)
+def _one_class_svm(detector: Any) -> from_sklearn.Formula | None:
     # PyOD counts from the boundary, scikit-learn's `score_samples` from zero.
-    return score.raised(float(detector.detector_.offset_[0]))
+    machine = detector.detector_
+    return from_sklearn.one_class_svm(machine, added=float(machine.offset_[0]))
 
 
-def _isolation_forest(detector: Any) -> Score:
+def _isolation_forest(detector: Any) -> from_sklearn.Formula:
     forest = detector.detector_
-    return sklearn.isolation_forest(forest, added=float(forest.offset_))
+    return from_sklearn.isolation_forest(forest, added=float(forest.offset_))
 
 
 def _minimum_covariance(detector: Any) -> MahalanobisDistance:
@@ -97,15 +101,12 @@ def _minimum_covariance(detector: Any) -> MahalanobisDistance:
     return MahalanobisDistance(robust.location_, robust.covariance_, robust.get_precision())
 
 
-def _principal_components(detector: Any) -> Score:
-    score = DistanceSum(detector.selected_components_, 1 / detector.selected_w_components_)
-    if not detector.standardization:
-        return score
-    return transformed([as_map(detector.scaler_)], score)
+def _principal_components(detector: Any) -> DistanceSum:
+    return DistanceSum(detector.selected_components_, 1 / detector.selected_w_components_)
 
 
 @final
-class DistanceSum(DifferentiableScore):
+class DistanceSum:
     """e(x) = Σ_j w_j ‖x − c_j‖.
 
     Args:
@@ -114,13 +115,17 @@ class DistanceSum(DifferentiableScore):
     """
 
     def __init__(self, points: Matrix, weights: Vector) -> None:
-        self.n_features = points.shape[1]
         self._points, self._weights = points, weights
+
+    def to_score(self) -> Score:
+        """The sum as a score, with its gradient."""
+        return Score(self, (Gradient(self.value_and_grad),), n_features=self._points.shape[1])
 
     def __call__(self, X: Matrix) -> Vector:
         return self.value_and_grad(X)[0]
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The sum and its gradient: (n, d) -> (n,), (n, d)."""
         value, gradient = np.zeros(len(X)), np.zeros_like(X)
         for point, weight in zip(self._points, self._weights, strict=True):
             away = X - point
@@ -130,12 +135,12 @@ class DistanceSum(DifferentiableScore):
         return value, gradient
 
 
-_SCORES: dict[str, Callable[[Any], Score | None]] = {
+_FORMULAS: dict[str, Callable[[Any], from_sklearn.Formula | None]] = {
     "COPOD": lambda detector: TailProbability(detector.X_train, average=True),
     "ECOD": lambda detector: TailProbability(detector.X_train, average=False),
-    "GMM": lambda detector: sklearn.adapt(detector.detector_),
+    "GMM": lambda detector: from_sklearn.gaussian_mixture(detector.detector_),
     "IForest": _isolation_forest,
-    "KDE": lambda detector: sklearn.adapt(detector.kde_),
+    "KDE": lambda detector: from_sklearn.kernel_density(detector.kde_),
     "MCD": _minimum_covariance,
     "OCSVM": _one_class_svm,
     "PCA": _principal_components,

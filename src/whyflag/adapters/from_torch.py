@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from whyflag.checks import check_number, check_whole
 from whyflag.extras import require
 from whyflag.score import Score
-from whyflag.score.audit import Original
+from whyflag.score.audit import Audit, Fixed, Question
+from whyflag.score.original import Original
+from whyflag.score.slopes import Slopes
 
 if TYPE_CHECKING:
     from torch import Tensor, device, dtype
+
+REMEDY = (
+    "Is there a `detach`, an in-place change or a conversion inside? Pass it as a plain function "
+    "of arrays instead: as_score(function)."
+)
 
 
 def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Score:
@@ -38,14 +46,14 @@ def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Sco
     if str(device) == "cpu" and (exact := _in_double_precision(module, n_features, dtype)):
         score = torch_score(exact, n_features, higher_is_anomalous=higher_is_anomalous)
         own = torch_score(module, n_features, dtype=dtype, higher_is_anomalous=higher_is_anomalous)
-        score.original = Original(
+        original = Original(
             own,
             type(module).__name__,
-            "Pass it as a function: whyflag.adapters.torch.torch_score(module, n_features, "
+            "Pass it as a function: whyflag.adapters.torch_score(module, n_features, "
             "dtype=torch.float32).",
             precision=own.precision,
         )
-        return score
+        return replace(score, audit=_audit(original))
     return torch_score(
         module, n_features, dtype=dtype, device=device, higher_is_anomalous=higher_is_anomalous
     )
@@ -72,7 +80,7 @@ def _in_double_precision(module: Any, n_features: int, dtype: Any) -> Any:
 
     if dtype != torch.float32:
         return None
-    from whyflag.score.torch import Runner
+    from whyflag.score.autograd import Runner
 
     try:
         with torch.inference_mode(False):
@@ -107,36 +115,53 @@ def torch_score(
     check_whole("n_features", n_features, at_least=1)
     check_number("threshold", threshold, or_none=True)
     torch = require("torch", "torch_score")
-    from whyflag.score.torch import Runner, TorchErrors, TorchScore
+    from whyflag.score.autograd import Runner, from_tensor_errors, from_tensors
 
     modules = [function] if isinstance(function, torch.nn.Module) else []
     runner = Runner(torch.float64 if dtype is None else dtype, device, modules)
     name = getattr(function, "__name__", type(function).__name__)
     answer = runner.values(_only_tensors(function, name), np.zeros((2, n_features)))
-    score: Score
     if answer.shape == (2, n_features):
         if not higher_is_anomalous:
             raise TypeError("The error of a reconstruction is always high for anomalous rows.")
-
-        def errors(rows: Tensor) -> Tensor:
-            return (rows - function(rows)) ** 2
-
-        score = TorchErrors(errors, n_features, runner, foreign=True)
-        score.threshold = threshold
-        return score
+        score = from_tensor_errors(_Errors(function), n_features, runner)
+        return replace(score, threshold=threshold, name=name, audit=_audit())
     if answer.shape not in ((2,), (2, 1)):
         raise ValueError(
             f"{name} must map rows (n, {n_features}) to scores (n,) or to reconstructions "
             f"(n, {n_features}), got {answer.shape} for n = 2."
         )
     sign = 1.0 if higher_is_anomalous else -1.0
+    score = from_tensors(_Turned(function, sign), n_features, runner)
+    threshold = None if threshold is None else sign * threshold
+    return replace(score, threshold=threshold, name=name, audit=_audit())
 
-    def turned(rows: Tensor) -> Tensor:
-        return sign * function(rows).reshape(len(rows))
 
-    score = TorchScore(turned, n_features, runner, foreign=True)
-    score.threshold = None if threshold is None else sign * threshold
-    return score
+def _audit(*questions: Question) -> Audit:
+    return Audit(Fixed(), Slopes(REMEDY), *questions)
+
+
+@final
+@dataclass(frozen=True)
+class _Errors:
+    """Squared errors of a reconstruction."""
+
+    reconstruct: Callable[[Tensor], Tensor]
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        return (rows - self.reconstruct(rows)) ** 2
+
+
+@final
+@dataclass(frozen=True)
+class _Turned:
+    """Scores, high = anomalous, one for each row."""
+
+    function: Callable[[Tensor], Tensor]
+    sign: float
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        return self.sign * self.function(rows).reshape(len(rows))
 
 
 def _only_tensors(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -146,7 +171,7 @@ def _only_tensors(function: Callable[..., Any], name: str) -> Callable[..., Any]
             raise TypeError(
                 f"{name} must return one tensor, got {type(answer).__name__}. Wrap it in a "
                 "function that picks the score or the reconstruction, and pass that to "
-                "whyflag.adapters.torch.torch_score."
+                "whyflag.adapters.torch_score."
             )
         return answer
 

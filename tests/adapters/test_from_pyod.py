@@ -42,7 +42,7 @@ from planted import (
     found,
 )
 from whyflag import Explainer, as_score
-from whyflag.score import DifferentiableScore, MarginalScore
+from whyflag.score import Gradient, Marginals
 
 SCALER = StandardScaler().fit(NORMAL)
 
@@ -173,7 +173,7 @@ def test_a_vae_is_scored_at_the_mean_of_its_latent_draw():
 @pytest.mark.parametrize("name", [*ANALYTIC, *NETWORKS])
 def test_the_gradient_equals_finite_differences(fitted, name):
     score = as_score(fitted(name))
-    assert isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is not None
     # Rectifiers have kinks, at which a difference and a gradient rightly differ.
     kinks = 0.05 if name in NETWORKS else 0.0
     assert_gradient_equals_differences(score, rows_for(name, PLANTED[:10]), mismatches=kinks)
@@ -224,8 +224,8 @@ def test_tails_are_exact_whatever_the_column(detector, kind):
     rows = np.vstack([training[:10], beyond])
     score = as_score(detector)
     np.testing.assert_allclose(score(rows), alone(detector, rows), rtol=1e-10)
-    assert isinstance(score, MarginalScore)
-    parts = score.marginal(rows, np.eye(training.shape[1], dtype=bool))
+    assert score.find(Marginals) is not None
+    parts = score.need(Marginals).marginal(rows, np.eye(training.shape[1], dtype=bool))
     np.testing.assert_allclose(parts.sum(axis=1), score(rows))
 
 
@@ -259,5 +259,5 @@ def test_a_detector_of_ones_own_with_a_known_name_is_taken_at_its_word():
             return np.abs(X).sum(axis=1)
 
     score = as_score(GMM().fit(NORMAL))
-    assert not isinstance(score, DifferentiableScore)
+    assert score.find(Gradient) is None
     np.testing.assert_array_equal(score(PLANTED), np.abs(PLANTED).sum(axis=1))

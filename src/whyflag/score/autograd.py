@@ -5,121 +5,80 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
 import torch
 
 from whyflag.arrays import Matrix, Vector
-from whyflag.score.audit import Audited
-from whyflag.score.base import AdditiveScore, DifferentiableScore
-from whyflag.score.slopes import AuditedGradient
+from whyflag.score.additive import of_parts
+from whyflag.score.answers import check_answer
+from whyflag.score.base import Score
+from whyflag.score.gradient import Gradient
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
 
-REMEDY = (
-    "Is there a `detach`, an in-place change or a conversion inside? Pass it as a plain function "
-    "of arrays instead: as_score(function)."
-)
 CHUNK = 2**17  # numbers in one call, 1 MB: what layers make of them stays in a cache
 
 
-@final
-class TorchScore(DifferentiableScore):
+def from_tensors(
+    function: TensorFunction, n_features: int | None = None, runner: Runner | None = None
+) -> Score:
     """A function of tensors, (n, d) -> (n,), as a score.
 
     Args:
         function: The function, high = anomalous; differentiable by autograd.
         n_features: The number of columns d.
         runner: How it is run.
-        foreign: Whether it comes from outside, so that its gradient is to be audited.
     """
-
-    def __init__(
-        self,
-        function: TensorFunction,
-        n_features: int | None = None,
-        runner: Runner | None = None,
-        *,
-        foreign: bool = False,
-    ) -> None:
-        self.n_features = n_features
-        self._checked = _Checked(function, runner or Runner(), foreign)
-
-    def __call__(self, X: Matrix) -> Vector:
-        return self._checked(X)
-
-    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        return self._checked.value_and_grad(X)
-
-    @property
-    def precision(self) -> float:
-        return self._checked.runner.precision
+    computed = _Computed(function, runner or Runner())
+    return Score(computed, (Gradient(computed.value_and_grad),), n_features=n_features)
 
 
-@final
-class TorchErrors(DifferentiableScore, AdditiveScore):
+def from_tensor_errors(
+    errors: TensorFunction, n_features: int, runner: Runner | None = None
+) -> Score:
     """Errors of each feature, (n, d) -> (n, d), as a score: their sum.
 
-    Arguments as those of `TorchScore`.
+    Arguments as those of `from_tensors`.
     """
-
-    def __init__(
-        self,
-        errors: TensorFunction,
-        n_features: int,
-        runner: Runner | None = None,
-        *,
-        foreign: bool = False,
-    ) -> None:
-        self.n_features = n_features
-        self._errors = errors
-        self._checked = _Checked(self._total, runner or Runner(), foreign)
-
-    def __call__(self, X: Matrix) -> Vector:
-        return self._checked(X)
-
-    def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
-        return self._checked.value_and_grad(X)
-
-    def parts(self, X: Matrix) -> Matrix:
-        return self._checked.runner.values(self._errors, X)
-
-    @property
-    def precision(self) -> float:
-        return self._checked.runner.precision
-
-    def _total(self, X: torch.Tensor) -> torch.Tensor:
-        return self._errors(X).sum(dim=1)
+    score = from_tensors(_Total(errors), n_features, runner)
+    return score.having(*of_parts(partial((runner or Runner()).values, errors)))
 
 
 @final
-class _Checked:
-    """A function of tensors, (n, d) -> (n,), audited."""
+@dataclass(frozen=True)
+class _Total:
+    """The sum of errors."""
 
-    def __init__(self, function: TensorFunction, runner: Runner, foreign: bool) -> None:
-        self.runner = runner
-        self._function = function
-        self._values = Audited(self._run, copy=False, precision=runner.precision)
-        self._slopes = AuditedGradient(self._values, self._gradient, REMEDY) if foreign else None
+    errors: TensorFunction
+
+    def __call__(self, X: torch.Tensor) -> torch.Tensor:
+        return self.errors(X).sum(dim=1)
+
+
+@final
+@dataclass(frozen=True)
+class _Computed:
+    """A function of tensors, of arrays."""
+
+    function: TensorFunction
+    runner: Runner
 
     def __call__(self, X: Matrix) -> Vector:
-        values = self._values(X)
-        if self._slopes is not None:
-            self._slopes.look(X)
+        values = self.runner.values(self.function, X)
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        check_answer(values, X, name)
         return values
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The score and its gradient."""
-        if self._slopes is not None:
-            self._slopes.look(X)
-        return self.runner.value_and_grad(self._function, X)
+        return self.runner.value_and_grad(self.function, X)
 
-    def _run(self, X: Matrix) -> Vector:
-        return self.runner.values(self._function, X)
-
-    def _gradient(self, X: Matrix) -> Matrix:
-        return self.runner.value_and_grad(self._function, X)[1]
+    @property
+    def precision(self) -> float:
+        return self.runner.precision
 
 
 @final
