@@ -48,8 +48,8 @@ $(VENV)/.core: requirements.lock pyproject.toml
 	$(PIP) install --quiet --constraint requirements.lock --editable .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	$(PIP) install --quiet --requirement requirements.lock --editable .
+$(VENV)/.dev: $(VENV)/.core paper/pyproject.toml
+	$(PIP) install --quiet --requirement requirements.lock --editable . --editable ./paper
 	touch $@
 
 # Newest versions that fit together. PyTorch is pinned by hand: an unpinned one pulls gigabytes.
@@ -57,8 +57,8 @@ lock:
 	rm -rf $(VENV)-lock
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,reproduce,plot,parquet]' torch==2.13.0
-	$(VENV)-lock/bin/python -m pip freeze --exclude whyflag | sed 's/+cpu$$//' > requirements.lock
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev '.[shap,torch,pyod,plot,parquet]' ./paper torch==2.13.0
+	$(VENV)-lock/bin/python -m pip freeze --exclude whyflag --exclude whyflag-paper | sed 's/+cpu$$//' > requirements.lock
 	rm -rf $(VENV)-lock
 
 clean:

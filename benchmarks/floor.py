@@ -10,14 +10,14 @@ from tqdm import tqdm
 
 from whyflag import Ensemble, Explainer
 from whyflag.arrays import Matrix
-from whyflag.datasets import DATASETS, load, split
 from whyflag.detectors import GMM
 from whyflag.detectors.floor import variance_floor
-from whyflag.experiments.anomalies import perturb
-from whyflag.experiments.settings import FULL, WIDE
 from whyflag.methods import ASH, WKSH
 from whyflag.metrics import auroc, mean_reciprocal_rank
 from whyflag.score import Score
+from whyflag_paper.anomalies import perturb
+from whyflag_paper.datasets import DATASETS, load, split
+from whyflag_paper.settings import FULL, WIDE
 
 FLOORS: dict[str, Callable[[int], float]] = {
     "1e-6": lambda d: 1e-6,

@@ -92,8 +92,8 @@ def _scipy(
 
 def main() -> None:
     """Print the shares for made rows and for validation rows of the paper's data sets."""
-    from whyflag.datasets import DATASETS, load, split
-    from whyflag.experiments.anomalies import perturb
+    from whyflag_paper.anomalies import perturb
+    from whyflag_paper.datasets import DATASETS, load, split
 
     print(f"{'':12} {'floor':>8} {'v̂: own':>8} {'best':>6} {'worst':>8} {'v: own':>8} {'best':>6}")
     worlds = {}

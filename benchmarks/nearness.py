@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from whyflag import Explainer
 from whyflag.arrays import Matrix
-from whyflag.datasets import DATASETS, Split, load, split
 from whyflag.detectors import GMM, VAE
-from whyflag.experiments.anomalies import perturb
 from whyflag.methods import ASH, COMP, KSH, WKSH, Method
 from whyflag.metrics import auroc, mean_reciprocal_rank
+from whyflag_paper.anomalies import perturb
+from whyflag_paper.datasets import DATASETS, Split, load, split
 
 METHODS: dict[str, Method] = {
     "ASH": ASH(),

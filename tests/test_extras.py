@@ -6,7 +6,7 @@ import pytest
 
 import whyflag.detectors
 from whyflag.extras import require
-from without_extras import EXTRAS
+from without_extras import EXTRAS, PAPER
 
 SCRIPT = Path(__file__).with_name("without_extras.py")
 
@@ -17,7 +17,7 @@ def test_the_core_works_without_extras():
 import runpy, sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {EXTRAS}:
+        if name.partition(".")[0] in {(*EXTRAS, PAPER)}:
             raise ImportError(name)
 sys.meta_path.insert(0, Blocked())
 runpy.run_path({str(SCRIPT)!r}, run_name="__main__")

@@ -52,7 +52,8 @@ def test_the_make_targets_that_are_named_exist(target):
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "paper/README.md")]
+    for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
             if not link.startswith("http"):
                 assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from whyflag.cli import app
 from whyflag.detectors import DAGMM, GMM, load
 from whyflag.detectors.floor import variance_floor
-from whyflag.experiments.settings import QUICK
 from whyflag.model import Model
+from whyflag_paper.settings import QUICK
 
 SMALL = {
     "GMM": GMM(1),

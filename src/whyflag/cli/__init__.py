@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from whyflag.cli.datasets import datasets
 from whyflag.cli.demo import demo
 from whyflag.cli.explain import explain
 from whyflag.cli.fit import fit
-from whyflag.cli.reproduce import reproduce
+from whyflag.cli.paper import add_commands
 from whyflag.cli.score import score
 
 app = typer.Typer(
@@ -17,5 +16,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (demo, fit, score, explain, datasets, reproduce):
+for command in (demo, fit, score, explain):
     app.command()(command)
+add_commands(app)
