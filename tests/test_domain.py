@@ -155,3 +155,16 @@ def test_a_column_that_never_varied_keeps_its_value(value):
     attribution = explain([[2.0, value]])
     assert attribution.values[0, 1] == pytest.approx(0.0, abs=1e-4)
     assert attribution.reference[0, 1] == value
+
+
+@pytest.mark.parametrize("wrong", [[np.inf, 0.0], [0.0, np.nan]])
+def test_typical_rows_that_are_not_finite_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"`typical` must be finite rows of shape \(k, 2\)"):
+        Domain(2, typical=[[1.0, 2.0], wrong])
+
+
+def test_rows_that_are_all_unlike_one_another_stand_for_themselves():
+    """A cluster of one is an outlier, unless there are no others."""
+    rows = np.array([[0.0, 0.0], [100.0, 3.0], [7.0, -50.0]])
+    typical = Domain.infer(rows).typical
+    assert sorted(typical.tolist()) == sorted(rows.tolist())

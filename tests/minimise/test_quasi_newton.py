@@ -108,6 +108,16 @@ def test_a_bottom_is_found_beyond_the_digits_of_its_loss(height):
     np.testing.assert_allclose(problems.points(found.u), np.tile(center, (10, 1)), atol=1e-7)
 
 
+def test_where_the_loss_has_no_digits_left_the_slopes_tell_how_long_a_step_is():
+    """Of 1e14 the last digit is 0.02: no step shows in the loss, and all of them in the slope."""
+    X = np.column_stack([np.linspace(0.01, 0.5, 7), np.linspace(0.3, -0.1, 7)])
+    problems = problems_of(bowl(np.diag([1.0, 30.0]), np.zeros(2), 1e14), X)
+    found = descend(problems, 2000)
+    assert found.converged.all()
+    np.testing.assert_allclose(problems.points(found.u), 0.0, atol=1e-9)
+    assert found.n_evaluations.max() <= 12
+
+
 def test_with_its_curvature_one_gaussian_takes_a_step():
     energy = random_mixture(6, 1, 1e4, seed=0)
     rng = np.random.default_rng(0)
