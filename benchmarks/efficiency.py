@@ -11,8 +11,7 @@ import numpy as np
 from benchmarks.instrument import Line, line, ratios, threads
 from benchmarks.recording import recording
 from benchmarks.shapes import SHAPES, normal_rows, rows_to_explain, score_of
-from whyflag import Explainer
-from whyflag.explainer import infer_domain
+from whyflag import Domain, Explainer
 from whyflag.games import RelaxedMinimum
 from whyflag.minimise import Minimum
 from whyflag.score import Gradient, Score
@@ -74,13 +73,12 @@ def _summing(kind: str, d: int) -> Callable[[], Any]:
     """The sum over coalitions once the minima are there; where they lie does not matter to it."""
     score, normal = score_of(kind, d), normal_rows(kind, d)
     with patch("whyflag.games.relaxed_minimum.minimise", _anywhere):
-        game = RelaxedMinimum(score, infer_domain(score, normal)).bind(
-            rows_to_explain(kind, d, ROWS[kind][d])
-        )
+        domain, X = Domain.infer(normal, bounded=True), rows_to_explain(kind, d, ROWS[kind][d])
+        game = RelaxedMinimum().bind(score, domain, X)
     solver = Kernel()
     return lambda: solver.solve(game)
 
 
 def _anywhere(score: Score, X: Any, *_: Any, **__: Any) -> Minimum:
     b = len(X)
-    return Minimum(0.9 * X, np.zeros(b), np.ones(b, dtype=np.bool_), np.zeros(b, dtype=np.int64))
+    return Minimum(0.9 * X, np.zeros(b), np.zeros(b, dtype=np.int64), np.zeros(b, dtype=np.int64))

@@ -16,6 +16,7 @@ from benchmarks.instrument import Line, line, ratios, seconds, threads
 from benchmarks.recording import recording
 from benchmarks.shapes import normal_rows, rows_to_explain, score_of
 from whyflag import Attribution, Explainer
+from whyflag.games import LocalMinimum
 from whyflag.methods import ASH, KSH
 from whyflag.shapley import Kernel
 
@@ -116,7 +117,7 @@ def _cost(d: int, repeats: int = 5) -> list[float]:
 
 def _local_minima(d: int = 166, n: int = 2, repeats: int = 3) -> Line:
     X = rows_to_explain("GMM", d, n)
-    explain = Explainer(score_of("GMM", d), normal_rows("GMM", d), ASH(game="local"))
+    explain = Explainer(score_of("GMM", d), normal_rows("GMM", d), ASH(LocalMinimum()))
     with threads(1):
         explain(X[:1])
         found = [seconds(lambda: explain(X)) / n for _ in range(repeats)]

@@ -14,7 +14,6 @@ from benchmarks.recording import recording
 from benchmarks.shapes import SHAPES, normal_rows, rows_to_explain, score_of
 from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.domain import Domain
-from whyflag.explainer import infer_domain
 from whyflag.games import RelaxedMinimum
 from whyflag.minimise import quasi_newton
 from whyflag.minimise.problem import Problems
@@ -38,12 +37,12 @@ def lines() -> Iterator[Line]:
 
 def _ratio(kind: str, d: int) -> Line:
     score, X = score_of(kind, d), rows_to_explain(kind, d, ROWS[d])
-    game = RelaxedMinimum(score, infer_domain(score, normal_rows(kind, d)), GAMMA)
+    game, domain = RelaxedMinimum(), Domain.infer(normal_rows(kind, d), bounded=True)
     with threads(1):
-        game.bind(X)
+        game.bind(score, domain, X)
         with recording(score) as asked:
-            bound = game.bind(X)
-        found = ratios(lambda: game.bind(X), asked.again(score), REPEATS)
+            bound = game.bind(score, domain, X)
+        found = ratios(lambda: game.bind(score, domain, X), asked.again(score), REPEATS)
     each = float(np.mean(bound.n_evaluations)) / (d + 1)
     return line(
         "minimisation, time",
@@ -57,7 +56,7 @@ def _ratio(kind: str, d: int) -> Line:
 
 
 def _evaluations(kind: str, d: int) -> Line:
-    score, domain = score_of(kind, d), infer_domain(score_of(kind, d), normal_rows(kind, d))
+    score, domain = score_of(kind, d), Domain.infer(normal_rows(kind, d), bounded=True)
     with threads(1):
         X, keep = _problems(kind, d)
         problems = Problems(score, X, keep, domain, gamma=GAMMA)

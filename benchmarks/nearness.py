@@ -16,6 +16,7 @@ from tqdm import tqdm
 from whyflag import Explainer
 from whyflag.arrays import Matrix
 from whyflag.detectors import GMM, VAE
+from whyflag.games import LocalMinimum
 from whyflag.methods import ASH, COMP, KSH, WKSH, Method
 from whyflag.metrics import auroc, mean_reciprocal_rank
 from whyflag_paper.anomalies import perturb
@@ -23,7 +24,7 @@ from whyflag_paper.datasets import DATASETS, Split, load, split
 
 METHODS: dict[str, Method] = {
     "ASH": ASH(),
-    "v̂": ASH(game="local"),
+    "v̂": ASH(LocalMinimum()),
     "comp": COMP(),
     "wKSH": WKSH(),
     "KSH": KSH(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -40,9 +41,10 @@ def write_page(content: Mapping[str, Any]) -> None:
 
 def _described(facts: Mapping[str, Any]) -> str:
     packages = ", ".join(f"{name} {facts[name]}" for name in PACKAGES)
-    return (
+    return fill(
         f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['system']}; "
-        f"Python {facts['python']}, {packages}."
+        f"Python {facts['python']}, {packages}.",
+        width=100,
     )
 
 

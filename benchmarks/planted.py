@@ -10,15 +10,16 @@ from tqdm import tqdm
 
 from whyflag import Explainer
 from whyflag.detectors import GMM
+from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.methods import ASH, COMP, Method
 from whyflag.metrics import mean_reciprocal_rank
 
 METHODS: list[tuple[str, Method]] = [
     ("ASH, v̲, γ = 0.01", ASH()),
-    ("ASH, v̲, γ = 10", ASH(gamma=10.0)),
-    ("ASH, v̂, γ = 0.01", ASH(game="local")),
-    ("ASH, v̂, γ = 10", ASH(game="local", gamma=10.0)),
-    ("ASH, v, radius 1", ASH(game="neighborhood")),
+    ("ASH, v̲, γ = 10", ASH(RelaxedMinimum(gamma=10.0))),
+    ("ASH, v̂, γ = 0.01", ASH(LocalMinimum())),
+    ("ASH, v̂, γ = 10", ASH(LocalMinimum(gamma=10.0))),
+    ("ASH, v, radius 1", ASH(NeighborhoodMinimum())),
     ("comp, γ = 0.01", COMP()),
     ("comp, γ = 10", COMP(gamma=10.0)),
 ]

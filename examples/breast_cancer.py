@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 
 from whyflag import Explainer
 from whyflag.detectors import GMM
+from whyflag.games import LocalMinimum
 from whyflag.methods import ASH
 
 N_SHOWN = 3
@@ -29,7 +30,7 @@ def main() -> None:
     strangest = flagged.iloc[np.argsort(detector.score_samples(flagged))[:N_SHOWN]]
     # Measurements of one nucleus go together (radius, perimeter, area), so every coalition gets a
     # minimisation of its own; the default averages a few, which is faster.
-    attribution = Explainer(detector, normal, method=ASH(game="local"))(strangest)
+    attribution = Explainer(detector, normal, method=ASH(LocalMinimum()))(strangest)
 
     for row in range(len(attribution)):
         one = attribution[row]

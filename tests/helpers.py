@@ -10,6 +10,7 @@ import numpy as np
 from whyflag import Attribution, Domain, as_score
 from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.games import Background, LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
+from whyflag.minimise import Limits
 from whyflag.score import Ability, Curvature, Gradient, Score
 
 
@@ -27,15 +28,18 @@ def assert_same_rows(one: Attribution, other: Attribution, within: float = 1e-9)
 
 
 def every_game(d: int) -> dict[str, Any]:
-    """Each way to be absent, made of a score and a domain of d columns."""
+    """Each way to be absent, for d columns."""
     return {
-        "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
-        "local": lambda score, domain: LocalMinimum(score, domain),
-        "box": lambda score, domain: NeighborhoodMinimum(score, domain, radius=0.7),
-        "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 0.7, "ball"),
-        "background": lambda score, domain: Background(score, np.zeros((2, d)), domain=domain),
+        "relaxed": RelaxedMinimum(),
+        "local": LocalMinimum(),
+        "box": NeighborhoodMinimum(radius=0.7),
+        "ball": NeighborhoodMinimum(0.7, "ball"),
+        "background": Background(np.zeros((2, d))),
     }
 
+
+# So few evaluations that a bowl has its minimum, and a curved valley has not.
+FEW = Limits(max_gradients=12)
 
 SWITCH = Domain(3, fixed=[2])
 SWITCHED = np.array([[3.0, 2.0, 0.0], [-1.5, 2.0, 1.0], [1.0, -1.0, 0.0]])

@@ -59,7 +59,7 @@ def main(options):
             sys.exit(f"Asked OpenBLAS for {kernel}, got {kernels_in_use(environment)}.")
         say(f"Under {kernel}, where {' and '.join(by_itself)} is taken by itself:")
         tests = [f"tests/{name}" for name in TESTS]
-        command = [sys.executable, "-m", "pytest", "--no-cov", *options, *tests]
+        command = [sys.executable, "-m", "pytest", *options, *tests]
         done = subprocess.run(command, env=environment, check=False)  # noqa: S603
         if done.returncode:
             sys.exit(f"These fail under {kernel} (OPENBLAS_CORETYPE={kernel}).")

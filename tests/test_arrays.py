@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.arrays import check_coalitions, check_rows, read_table
+from whyflag.arrays import check_coalitions, check_rows
+from whyflag.table import read_table
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from whyflag import Attribution
 from whyflag.attribution import concatenate
+from whyflag.outcome import Outcome, ended_if
 
 matplotlib.use("Agg")
 
@@ -97,9 +98,9 @@ def test_a_row_that_is_not_there_is_refused():
 
 
 def test_parts_make_a_whole():
-    whole = replace(make(), converged=np.array([False, True]))
+    whole = replace(make(), ended=np.array([Outcome.OUT_OF_BUDGET, Outcome.ARRIVED]))
     joined = concatenate([whole[0], whole[1]])
-    per_row = ("values", "base_values", "scores", "data", "evaluations", "reference", "converged")
+    per_row = ("values", "base_values", "scores", "data", "evaluations", "reference", "ended")
     for name in per_row:
         np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
     assert joined.standard_errors is None
@@ -225,7 +226,7 @@ def test_exact_values_have_no_column_of_errors():
     ],
 )
 def test_what_has_not_converged_is_said(converged, said):
-    attribution = replace(make(), converged=np.array(converged))
+    attribution = replace(make(), ended=ended_if(np.array(converged), Outcome.NO_BOTTOM))
     assert repr(attribution).endswith(f"2 rows, 3 features{said}")
 
 
@@ -308,10 +309,11 @@ def test_fallback_follows_the_rows():
 
 
 def test_remarks_of_a_row_stand_beside_one_another():
-    attribution = alarming(converged=np.array([False, True]), fallback=np.array([True, True]))
+    ended = np.array([Outcome.OUT_OF_BUDGET, Outcome.ARRIVED])
+    attribution = alarming(ended=ended, fallback=np.array([True, True]))
     first, second = attribution.remarks
     assert first.count(".") >= 3
-    for text in ("did not reach its goal", "still raises the alarm", "another took its place"):
+    for text in ("before it reached its goal", "still raises the alarm", "another took its place"):
         assert text in first
     assert second == "The fast definition does not hold on this row: another took its place."
     assert attribution[1].remarks == (second,)

@@ -19,9 +19,6 @@ DOMAIN = Domain(3)
 KEEP = np.zeros(ROWS.shape, dtype=bool)
 
 NUMBERS = {
-    "ASH gamma": lambda value: ASH(gamma=value),
-    "ASH gamma, neighborhood": lambda value: ASH(game="neighborhood", gamma=value),
-    "ASH radius": lambda value: ASH(radius=value),
     "comp gamma": lambda value: COMP(gamma=value),
     "KSH n_references": lambda value: KSH(n_references=value),
     "KSH seed": lambda value: KSH(seed=value),
@@ -37,9 +34,9 @@ NUMBERS = {
     "Kernel seed": lambda value: Kernel(seed=value),
     "Kernel max_budget": lambda value: Kernel(max_budget=value),
     "Exact max_players": lambda value: Exact(max_players=value),
-    "LocalMinimum gamma": lambda value: LocalMinimum(ENERGY, DOMAIN, gamma=value),
-    "RelaxedMinimum gamma": lambda value: RelaxedMinimum(ENERGY, DOMAIN, gamma=value),
-    "NeighborhoodMinimum radius": lambda value: NeighborhoodMinimum(ENERGY, DOMAIN, radius=value),
+    "LocalMinimum gamma": lambda value: LocalMinimum(gamma=value),
+    "RelaxedMinimum gamma": lambda value: RelaxedMinimum(gamma=value),
+    "NeighborhoodMinimum radius": lambda value: NeighborhoodMinimum(radius=value),
     "Nearest k": lambda value: Nearest(ROWS, DOMAIN, k=value),
     "minimise gamma": lambda value: minimise(ENERGY, ROWS, KEEP, DOMAIN, gamma=value),
     "Explainer n_jobs": lambda value: Explainer(ENERGY, ROWS, n_jobs=value),
@@ -70,7 +67,7 @@ def test_a_setting_that_makes_no_sense_is_refused_with_what_came(setting, value)
 
 @pytest.mark.parametrize("value", [1, np.int64(1), np.float32(1.0), 1.0])
 def test_numbers_of_any_library_are_numbers(value):
-    assert ASH(gamma=value).gamma == 1
+    assert RelaxedMinimum(gamma=value).gamma == 1
 
 
 @pytest.mark.parametrize("setting", ["n_references", "seed"])
@@ -88,8 +85,8 @@ def test_a_solver_must_be_one(method):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ASH(game="global"), '`game` must be "relaxed", "local" or "neighborhood"'),
-        (lambda: NeighborhoodMinimum(ENERGY, DOMAIN, shape="cone"), '`shape` must be "box" or'),
+        (lambda: ASH(game="local"), "`game` must be a characteristic function such as"),
+        (lambda: NeighborhoodMinimum(shape="cone"), '`shape` must be "box" or'),
         (lambda: Ensemble([ENERGY]), "`explainers` must be Explainers"),
         (lambda: Explainer(ENERGY, ROWS, domain=3), "`domain` must be a Domain"),
         (lambda: as_score(len, threshold=np.nan), "`threshold` must be a finite number"),

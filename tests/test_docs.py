@@ -2,7 +2,9 @@
 
 import re
 import shlex
+from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 
 import pandas as pd
 import pytest
@@ -12,7 +14,18 @@ from test_readme import ROOT, blocks
 from whyflag.cli import app
 
 DOCS = ROOT / "docs"
-PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if blocks(path, "python"))
+INCLUDED = re.compile(r'^--8<-- "(.+)"$', re.M)
+
+
+def text_of(path):
+    """A page with the files that it includes."""
+    text = path.read_text(encoding="utf-8")
+    return INCLUDED.sub(lambda name: text_of(ROOT / name[1]), text)
+
+
+PAGES = sorted(
+    str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "\n```python\n" in text_of(path)
+)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 # The names that a page takes for granted.
@@ -87,7 +100,7 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(
     left_out = {}
     for code in BEGINNING.get(page, []):
         run_python(code, page, names, capsys)
-    text = (DOCS / page).read_text(encoding="utf-8")
+    text = text_of(DOCS / page)
     end, printed = 0, None
     for fence in FENCE.finditer(text):
         language, code = fence.groups()
@@ -109,6 +122,72 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(
         end = fence.end()
     if left_out:
         pytest.skip(", ".join(f"{n} blocks need {name}" for name, n in left_out.items()))
+
+
+PARTS = (".score", ".score.audit", ".games", ".shapley", ".methods", ".minimise")
+WRITTEN = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "paper/README.md")
+WIDTH = 100
+
+
+def too_long(text):
+    """Lines above 100 characters that could be shorter, with their numbers.
+
+    Three kinds cannot: a row of a table, what a program printed (a block of `text`), and a line
+    that is one link or one word.
+    """
+    found, language = [], None
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if bare.startswith("```"):
+            language = bare[3:] or "plain" if language is None else None
+        as_it_is = (
+            language == "text"
+            or (language is None and bare.startswith("|"))
+            or re.fullmatch(r"(- )?(\S+|!?\[[^]]*\]\(\S+\)[.,;:]?)", bare)
+        )
+        if len(line) > WIDTH and not as_it_is:
+            found.append(f"{number}: {line}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [*WRITTEN, *sorted(f"docs/{p.relative_to(DOCS)}" for p in DOCS.rglob("*.md"))]
+)
+def test_lines_end_at_100_characters(page):
+    long = too_long((ROOT / page).read_text(encoding="utf-8"))
+    assert not long, "\n".join([f"{page} has lines above {WIDTH} characters:", *long])
+
+
+@pytest.mark.parametrize(
+    ("text", "long"),
+    [
+        ("word " * 21, True),
+        ("- " + "word " * 21, True),
+        ("```python\n" + "word " * 21 + "\n```", True),
+        ("```python\n| " + "word " * 21 + "\n```", True),
+        ("```text\n" + "word " * 21 + "\n```\n" + "word " * 21, True),
+        ("[a](" + "b" * 100 + ") and more", True),
+        ("```text\n" + "word " * 21 + "\n```", False),
+        ("| " + "word " * 21 + "|", False),
+        ("- [a link](" + "b" * 100 + ").", False),
+        ("b" * 101, False),
+        ("b" * 49 + " " + "b" * 50, False),
+    ],
+)
+def test_only_lines_that_cannot_be_wrapped_are_longer(text, long):
+    assert bool(too_long(text)) is long
+
+
+def test_the_names_of_the_glossary_are_in_the_code():
+    modules = [import_module(f"whyflag{part}") for part in ("", *PARTS)]
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    names = re.findall(r"`([A-Z]\w+)(?:\.(\w+)|\((\w+)=\.\.\.\))?", text)
+    assert len(names) > 40
+    for name, attribute, argument in names:
+        found = [getattr(module, name) for module in modules if hasattr(module, name)]
+        assert found, name
+        known = {*dir(found[0]), *signature(found[0]).parameters}
+        assert (attribute or argument) in {"", *known}, f"{name}.{attribute}"
 
 
 def test_every_page_is_in_the_navigation():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.encoding import Encoding
+from whyflag.encoding import Encoding, MissingValuesError
 
 NORMAL = pd.DataFrame(
     {
@@ -32,7 +32,7 @@ def test_text_and_named_columns_become_one_hot_players(encoding):
         "colour": ["colour=blue", "colour=red"],
         "grade": ["grade=1", "grade=2"],
     }
-    assert encoding.encode(NORMAL).values.tolist() == [
+    assert encoding.encode(NORMAL).rows.values.tolist() == [
         [1, 0, 1, 1, 0, 1],
         [2, 1, 0, 0, 1, 0],
         [3, 0, 1, 1, 0, 1],
@@ -43,7 +43,7 @@ def test_text_and_named_columns_become_one_hot_players(encoding):
 def test_columns_are_matched_by_name(encoding):
     turned = NORMAL[NORMAL.columns[::-1]]
     encoded = encoding.encode(turned, where="t.csv")
-    assert encoded.values.tolist() == encoding.encode(NORMAL).values.tolist()
+    assert encoded.rows.values.tolist() == encoding.encode(NORMAL).rows.values.tolist()
     assert encoded.notes == ("t.csv: columns stand in another order; they are matched by name.",)
     assert encoding.encode(NORMAL).notes == ()
 
@@ -55,7 +55,7 @@ def test_what_is_extra_or_new_is_said(encoding):
         "t.csv: not in the model, so left aside: 'more'.",
         "t.csv: not seen before in 'colour': 'green'.",
     )
-    assert encoded.values[1, 1:3].tolist() == [0, 0]
+    assert encoded.rows.values[1, 1:3].tolist() == [0, 0]
 
 
 def test_a_missing_column_is_an_error_with_those_that_are_there(encoding):
@@ -66,7 +66,7 @@ def test_a_missing_column_is_an_error_with_those_that_are_there(encoding):
 def test_a_float_and_an_integer_are_the_same_category(encoding):
     table = NORMAL.assign(grade=[1.0, 2.0, 1.0, np.nan])
     encoded = encoding.encode(table, missing="drop")
-    assert encoded.values[:, 3:5].tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert encoded.rows.values[:, 3:5].tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
 def gappy():
@@ -76,21 +76,21 @@ def gappy():
 
 
 def test_a_gap_is_an_error_with_its_place_and_a_way_out(encoding):
-    with pytest.raises(ValueError, match=r"no value in row 2, column 'size'\. --drop-missing"):
+    with pytest.raises(MissingValuesError, match=r"no value in row 2, column 'size'\. Such rows"):
         encoding.encode(gappy(), where="t.csv")
 
 
 def test_rows_with_gaps_can_be_left_out(encoding):
     encoded = encoding.encode(gappy(), missing="drop", where="t.csv")
     assert encoded.kept.tolist() == [True, False, False, True]
-    assert encoded.values[:, 0].tolist() == [1, 6]
+    assert encoded.rows.values[:, 0].tolist() == [1, 6]
     assert encoded.notes == ("t.csv: rows with missing values left out: 2.",)
 
 
 def test_gaps_can_be_filled_with_what_is_typical(encoding):
     encoded = encoding.encode(gappy(), missing="median", where="t.csv")
-    assert encoded.values[1, 0] == 2.5
-    assert encoded.values[2, 1:3].tolist() == [0, 1]
+    assert encoded.rows.values[1, 0] == 2.5
+    assert encoded.rows.values[2, 1:3].tolist() == [0, 1]
     assert "filled with typical values" in encoded.notes[0]
 
 
@@ -120,7 +120,7 @@ def test_columns_that_are_not_there_are_refused(options, message):
 
 def test_many_texts_are_no_categories():
     table = pd.DataFrame({"customer no": [f"c{i}" for i in range(60)], "size": range(60)})
-    with pytest.raises(ValueError, match=r"60 different texts.*--id 'customer no'"):
+    with pytest.raises(ValueError, match=r"60 different texts.*say that it is the id column"):
         Encoding.of(table)
 
 

@@ -6,10 +6,11 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.worlds import correlated_rows, plant
-from helpers import SWITCH, SWITCHED, switched
+from helpers import FEW, SWITCH, SWITCHED, switched
 from whyflag import Domain, Ensemble, Explainer, combine
 from whyflag.detectors import GMM
-from whyflag.methods import ASH, IG
+from whyflag.games import RelaxedMinimum
+from whyflag.methods import ASH, COMP, IG
 
 NORMAL = correlated_rows(400, 5, seed=1)
 PLANTED, CULPRITS = plant(correlated_rows(30, 5, seed=2), 5, seed=3)
@@ -40,7 +41,7 @@ def test_it_says_what_each_member_said():
     attribution = Ensemble(explainers())(PLANTED)
     assert [member.method for member in attribution.members] == ["ASH", "wKSH", "comp"]
     assert attribution.method == "Ensemble(ASH, wKSH, comp)"
-    assert attribution.settings["members"][0]["gamma"] == 0.01
+    assert attribution.settings["members"][0]["game"] == RelaxedMinimum()
     total = sum(member.n_evaluations for member in attribution.members)
     assert attribution.n_evaluations == total
 
@@ -184,9 +185,9 @@ def test_what_fell_back_by_any_member_did():
     assert combine([said, said]).fallback is None
 
 
-@pytest.mark.usefixtures("few_evaluations")
 def test_a_row_that_one_member_has_not_converged_in_says_so():
-    members = [Explainer(switched(), SWITCHED, name, domain=SWITCH) for name in ("KSH", "comp")]
+    methods = ("KSH", COMP(limits=FEW))
+    members = [Explainer(switched(), SWITCHED, each, domain=SWITCH) for each in methods]
     attribution = Ensemble(members)(SWITCHED)
     assert attribution.converged.tolist() == [True, False, True]
     assert repr(attribution).count("3 features, 1 not converged") == 1
@@ -243,7 +244,7 @@ def test_the_best_default_has_the_methods_that_the_detector_allows():
 
 def test_other_methods_can_be_asked_for():
     domain = Domain(5, players={"pair": [0, 1]})
-    ensemble = Ensemble.of(GAUSSIANS, NORMAL, ["IG", ASH(gamma=1.0)], domain=domain)
+    ensemble = Ensemble.of(GAUSSIANS, NORMAL, ["IG", ASH(RelaxedMinimum(gamma=1.0))], domain=domain)
     attribution = ensemble(PLANTED[:2])
     assert attribution.method == "Ensemble(IG, ASH)"
     assert attribution.feature_names[0] == "pair"

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import SWITCH, SWITCHED, switched
+from helpers import FEW, SWITCH, SWITCHED, switched
 from whyflag import Domain, Explainer, as_score
 from whyflag.detectors import GMM
+from whyflag.games import RelaxedMinimum
+from whyflag.methods import ASH, COMP
 
 RNG = np.random.default_rng(0)
 MIX = RNG.normal(size=(4, 4))
@@ -100,14 +102,14 @@ def test_a_function_is_a_detector(detector):
 def test_method_and_settings_are_recorded(detector):
     attribution = Explainer(detector, NORMAL, "ash")(flagged())
     assert attribution.method == "ASH"
-    assert attribution.settings["gamma"] == 0.01
+    assert attribution.settings["game"] == RelaxedMinimum(gamma=0.01)
     assert attribution.n_evaluations > 3 * 2**4
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "needs normal rows as `background`, or a `domain`"),
+        ({}, "give normal rows as `background`, or a `domain`"),
         (
             {"background": NORMAL, "chunk_size": 0},
             "`chunk_size` must be a whole number, at least 1, or None, got 0",
@@ -247,9 +249,8 @@ def test_pandas_and_torch_are_imported_only_when_needed():
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
 
 
-@pytest.mark.usefixtures("few_evaluations")
 @pytest.mark.parametrize("chunk_size", [None, 1])
-@pytest.mark.parametrize("method", ["ASH", "comp"])
+@pytest.mark.parametrize("method", [ASH(RelaxedMinimum(limits=FEW)), COMP(limits=FEW)])
 def test_a_row_that_has_not_converged_says_so_in_any_chunk(method, chunk_size):
     explain = Explainer(switched(), method=method, domain=SWITCH, chunk_size=chunk_size)
     attribution = explain(SWITCHED)

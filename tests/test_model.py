@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 
 def fitted(methods=("ASH",)):
     encoding = Encoding.of(TABLE)
-    values = encoding.encode(TABLE).values
+    values = encoding.encode(TABLE).rows.values
     return Model.fit(GMM(2, reg_covar=0.1), encoding, values, methods)
 
 
@@ -34,7 +34,7 @@ def model():
 def odd(model):
     return model.encoding.encode(
         pd.DataFrame({"size": [5.0, 14.0], "weight": [30.0, 0.0], "colour": ["red", "blue"]})
-    ).values
+    ).rows
 
 
 def test_a_model_explains_rows_of_the_table_by_its_columns(model):
@@ -72,7 +72,7 @@ def test_training_rows_are_kept_for_methods_that_need_them(tmp_path):
 
 
 def test_a_method_that_needs_rows_is_refused_without_them(model):
-    with pytest.raises(ValueError, match="fit it with --method wKSH"):
+    with pytest.raises(ValueError, match="fit it for wKSH"):
         model.explainer(["wKSH"])
 
 

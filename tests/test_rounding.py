@@ -10,6 +10,7 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 
 from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
+from whyflag.games import LocalMinimum
 from whyflag.methods import ASH, METHODS
 
 SHAKE = 1e-13
@@ -54,7 +55,7 @@ DETECTORS = {
     "KernelDensity": lambda rows: KernelDensity(bandwidth=0.5).fit(rows),
     "LOF": lambda rows: LocalOutlierFactor(novelty=True).fit(rows),
 }
-CONFIGURED = {name: method() for name, method in METHODS.items()} | {"v̂": ASH(game="local")}
+CONFIGURED = {name: method() for name, method in METHODS.items()} | {"v̂": ASH(LocalMinimum())}
 # The neighbours of rows of whole numbers are ties of the detector's own.
 NOT_MEANT = {("LOF", "integers"), ("LOF", "one-hot")}
 # v̂ takes a minimisation for each coalition, of a forest or of neighbours a search.
@@ -100,7 +101,7 @@ def test_rounding_decides_nothing(method, detector, table):
     configured = CONFIGURED[method]
     background, rows = TABLES[table]()
     score = as_score(fitted(detector, table))
-    if not isinstance(score, configured.needs):
+    if not configured.applies_to(score):
         pytest.skip(f"{method} does not take it")
     values = Explainer(score, background, configured)(rows).values
     largest = np.abs(values).max(axis=1, keepdims=True)

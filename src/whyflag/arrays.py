@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,61 +15,6 @@ BoolVector = NDArray[np.bool_]
 BoolMatrix = NDArray[np.bool_]
 IntVector = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows as numbers, with the names that a DataFrame gave them."""
-
-    values: Matrix  # n x d
-    columns: tuple[str, ...] | None
-    index: tuple[Any, ...] | None
-
-
-def read_table(
-    X: Any,
-    *,
-    name: str = "X",
-    columns: Sequence[str] | None = None,
-    n_columns: int | None = None,
-) -> Table:
-    """Read rows from an array or a DataFrame.
-
-    A DataFrame's columns are matched with `columns` by name, whatever their order; an array's, and
-    those of a DataFrame where only the number of columns is known, by position.
-    """
-    width = n_columns if columns is None else len(columns)
-    if not hasattr(X, "columns") or not hasattr(X, "to_numpy"):
-        return Table(check_rows(X, width, name=name, columns=columns), None, None)
-
-    found = tuple(str(column) for column in X.columns)
-    if len(set(found)) < len(found):
-        repeated = sorted({column for column in found if found.count(column) > 1})
-        raise ValueError(f"`{name}` must have distinct column names, got {repeated} repeatedly.")
-    for column in X.columns:
-        dtype = X[column].dtype
-        kind = getattr(dtype, "kind", None) or np.asarray(X[column]).dtype.kind
-        if kind not in "fiub":
-            raise TypeError(
-                f"`{name}` must hold numbers, got dtype {dtype} in column {str(column)!r}. Encode "
-                "text and categories first (one-hot columns can be grouped into one player with "
-                "`Domain(players=...)`)."
-            )
-    # pandas marks a missing number of its own types with an object that is no number.
-    missing = {"na_value": np.nan, "dtype": np.float64} if hasattr(X, "index") else {}
-    values = np.asarray(X.to_numpy(**missing), dtype=np.float64)
-    if columns is not None:
-        lacking = [column for column in columns if column not in found]
-        extra = [column for column in found if column not in columns]
-        if lacking or extra:
-            raise ValueError(
-                f"`{name}` must have the columns {_shorten(columns)}; "
-                f"missing: {_shorten(lacking)}, unexpected: {_shorten(extra)}."
-            )
-        values = values[:, [found.index(column) for column in columns]]
-        found = tuple(columns)
-    index = tuple(X.index) if hasattr(X, "index") else None
-    return Table(check_rows(values, width, name=name, columns=found), found, index)
 
 
 def check_rows(
@@ -121,9 +65,3 @@ def check_coalitions(coalitions: Any, n_players: int) -> BoolMatrix:
             f"got {z.dtype} of shape {z.shape}."
         )
     return z
-
-
-def _shorten(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    rest = len(names) - most
-    return f"[{shown}, … {rest} more]" if rest > 0 else f"[{shown}]"

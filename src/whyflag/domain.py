@@ -8,8 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector, read_table
+from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
 from whyflag.clusters import cluster_centers
+from whyflag.table import read_table
 
 Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
 
@@ -41,6 +42,8 @@ class Domain:
         players: Groups of columns that are present or absent together and get one attribution
             (the one-hot columns of a category, the lags of a sensor), by name. Columns that are
             in no group are players of their own.
+        categories: The names of a player's columns, in their order, where these are the 0/1
+            columns of a category.
 
     `binary`, `fixed` and the groups take names, positions or a bool for each column.
 
@@ -64,6 +67,7 @@ class Domain:
         binary: Columns = (),
         fixed: Columns = (),
         players: Mapping[str, Columns] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.named = not isinstance(columns, int)
         names = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
@@ -85,6 +89,7 @@ class Domain:
             name: self._mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
         }
         self.player_names, self.membership = self._read_players()  # p, p x d
+        self.categories = self._read_categories(categories or {})
 
     @classmethod
     def infer(
@@ -94,6 +99,7 @@ class Domain:
         bounded: bool = False,
         fixed: Columns = (),
         players: Mapping[str, Columns] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> Domain:
         """Read the domain off normal rows (an array or a DataFrame).
 
@@ -115,6 +121,7 @@ class Domain:
             binary=((rows == 0) | (rows == 1)).all(axis=0) & (rows != rows[0]).any(axis=0),
             fixed=fixed,
             players=players,
+            categories=categories,
         )
 
     def rename(self, columns: Sequence[str]) -> Domain:
@@ -129,6 +136,7 @@ class Domain:
             binary=self.binary,
             fixed=self.fixed,
             players=self._groups,
+            categories=self.categories,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -144,6 +152,7 @@ class Domain:
             "binary": self.binary.tolist(),
             "fixed": self.fixed.tolist(),
             "players": {name: mask.tolist() for name, mask in self._groups.items()},
+            "categories": {name: list(known) for name, known in self.categories.items()},
         }
 
     @classmethod
@@ -162,6 +171,7 @@ class Domain:
             players={
                 name: np.array(mask, dtype=np.bool_) for name, mask in content["players"].items()
             },
+            categories=content["categories"],
         )
 
     @property
@@ -248,6 +258,16 @@ class Domain:
         # Players stand in the order of their first columns, so that one column each is no change.
         ordered = sorted(masks.items(), key=lambda item: int(np.argmax(item[1])))
         return tuple(name for name, _ in ordered), np.array([mask for _, mask in ordered])
+
+    def _read_categories(self, given: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+        for name, known in given.items():
+            group = self._groups.get(name)
+            if group is None or group.sum() != len(known):
+                raise ValueError(
+                    f"`categories` must name the columns of a player in `players`, one by one, got "
+                    f"{list(known)} for {name!r}."
+                )
+        return {name: tuple(map(str, known)) for name, known in given.items()}
 
 
 def typical_rows(rows: Matrix, scale: Vector) -> Matrix:

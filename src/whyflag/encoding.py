@@ -9,10 +9,21 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
-from whyflag.arrays import BoolVector, Matrix
+from whyflag.arrays import BoolVector
+from whyflag.records import select_rows
+from whyflag.table import Table
 
 MOST_CATEGORIES = 50
 MISSING = ("error", "drop", "median")
+GAP = "no value"
+
+
+class MissingValuesError(ValueError):
+    """There are gaps, and nobody said what to do about them."""
+
+
+class TooManyCategoriesError(ValueError):
+    """A column of texts has more different ones than categories have."""
 
 
 @final
@@ -20,10 +31,9 @@ MISSING = ("error", "drop", "median")
 class Encoded:
     """A table as numbers."""
 
-    values: Matrix  # n x d
+    rows: Table  # with what people should see of unknown categories and gaps
     kept: BoolVector  # which rows of the table these are
     notes: tuple[str, ...]  # what was noticed, in sentences
-    unseen: Mapping[tuple[Any, str], str]  # categories not known, by name of the row and column
 
 
 @final
@@ -79,11 +89,11 @@ class Encoding:
                 texts = _texts(column.dropna())
                 counts = texts.value_counts(sort=True)
                 if len(counts) > MOST_CATEGORIES:
-                    raise ValueError(
+                    raise TooManyCategoriesError(
                         f"Column {name!r} of {where} has {len(counts)} different texts, such as "
                         f"{counts.index[0]!r}: too many for categories ({MOST_CATEGORIES} at "
-                        f"most). If it names the rows, say --id {_quoted(name)}; else leave it "
-                        "out by naming the others with --columns."
+                        "most). If it names the rows, say that it is the id column; else leave it "
+                        "out by naming the columns that count."
                     )
                 categories[name] = tuple(sorted(counts.index))
                 typical[name] = str(counts.index[0])
@@ -128,13 +138,15 @@ class Encoding:
         if [name for name in table.columns if name in self.categories] != list(self.columns):
             notes.append(f"{where}: columns stand in another order; they are matched by name.")
         parts, gaps = [], np.zeros(len(table), dtype=bool)
-        unseen: dict[tuple[Any, str], str] = {}
+        shown: list[dict[str, str]] = [{} for _ in range(len(table))]
         for name, known in self.categories.items():
             numbers = None if known else _numbers(table[name], where)
             gap = table[name].isna().to_numpy() if numbers is None else ~np.isfinite(numbers)
             if gap.any() and missing == "error":
-                raise ValueError(_first_gap(name, table, gap, where))
+                raise MissingValuesError(_first_gap(name, table, gap, where))
             gaps |= gap
+            for i in np.flatnonzero(gap):
+                shown[i][name] = GAP
             if numbers is not None:
                 parts.append(np.where(gap, self.typical[name], numbers)[:, None])  # n x 1
                 continue
@@ -143,17 +155,17 @@ class Encoding:
             parts.append(one_hot.astype(np.float64))
             new = np.flatnonzero(~one_hot.any(axis=1))
             if len(new):
-                rows = table.index[new].tolist()
-                unseen |= {
-                    (row, name): str(text) for row, text in zip(rows, texts[new], strict=True)
-                }
+                for i in new:
+                    shown[i][name] = f"{texts[i]} (not seen before)"
                 listed = _listed(sorted({str(text) for text in texts[new]}))
                 notes.append(f"{where}: not seen before in {name!r}: {listed}.")
         kept = ~gaps if missing == "drop" else np.ones(len(table), dtype=bool)
         if gaps.any():
             done = "left out" if missing == "drop" else "filled with typical values"
             notes.append(f"{where}: rows with missing values {done}: {int(gaps.sum())}.")
-        return Encoded(np.hstack(parts)[kept], kept, tuple(notes), unseen)
+        index = table.index if self.id_column is None else table[self.id_column]
+        rows = Table(np.hstack(parts), self.encoded_columns, tuple(index), tuple(shown))
+        return Encoded(select_rows(rows, np.flatnonzero(kept)), kept, tuple(notes))
 
     def to_json(self) -> dict[str, Any]:
         """The encoding as JSON would have it."""
@@ -202,8 +214,8 @@ def _first_gap(name: str, table: pd.DataFrame, gap: BoolVector, where: str) -> s
     others = int(gap.sum()) - 1
     more = f" (and in {others} more rows)" if others else ""
     return (
-        f"{where}: no value in row {row}, column {name!r}{more}. --drop-missing leaves such rows "
-        "out, --impute median fills in typical values."
+        f"{where}: no value in row {row}, column {name!r}{more}. Such rows can be left out, or "
+        "filled with typical values."
     )
 
 
@@ -218,7 +230,3 @@ def _refuse_unknown(names: Iterable[str], table: pd.DataFrame, where: str) -> No
 def _listed(names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _quoted(name: str) -> str:
-    return f"'{name}'" if " " in name else name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -11,9 +11,11 @@ import numpy as np
 from whyflag.arrays import BoolVector, Matrix
 from whyflag.attribution import Attribution
 from whyflag.checks import check_kind
-from whyflag.domain import Domain
-from whyflag.explainer import Explainer, score_of
+from whyflag.domain import Columns, Domain
+from whyflag.explainer import Explainer
 from whyflag.methods import Method, get_method
+from whyflag.outcome import worst
+from whyflag.prepared import prepare
 
 BEST = ("marg", "wKSH", "comp")
 
@@ -42,15 +44,19 @@ class Ensemble:
     def of(
         cls,
         detector: Any,
-        background: Any,
+        background: Any = None,
         methods: Sequence[str | Method] = BEST,
         *,
         domain: Domain | None = None,
+        players: Mapping[str, Columns] | None = None,
+        fixed: Columns = (),
+        threshold: float | None = None,
+        n_jobs: int = 1,
     ) -> Ensemble:
         """Several methods on one detector, those left out that its score does not allow.
 
         By default the methods that together find culprits best in the paper's experiments
-        (docs/reproduction.md).
+        (docs/reproduction.md). The other arguments are those of `Explainer`.
 
         >>> from whyflag.detectors import GMM
         >>> normal = np.random.default_rng(0).normal(size=(500, 3))
@@ -58,12 +64,20 @@ class Ensemble:
         >>> explain([[0.0, 9.0, 0.0]]).top(1)["feature"].item()
         'x1'
         """
-        score = score_of(detector, background, domain)
-        allowed = [method for method in map(get_method, methods) if method.applies_to(score)]
+        prepared = prepare(
+            detector,
+            background,
+            domain=domain,
+            players=players,
+            fixed=fixed,
+            threshold=threshold,
+        )
+        chosen = [get_method(method) for method in methods]
+        allowed = [method for method in chosen if method.applies_to(prepared.score)]
         if not allowed:
-            named = ", ".join(get_method(method).name for method in methods)
-            raise TypeError(f"None of the methods {named} applies to {score.name}.")
-        return cls([Explainer(score, background, method, domain=domain) for method in allowed])
+            named = ", ".join(method.name for method in chosen)
+            raise TypeError(f"None of the methods {named} applies to {prepared.score.name}.")
+        return cls([Explainer(prepared, method=method, n_jobs=n_jobs) for method in allowed])
 
     def __init__(self, explainers: Sequence[Explainer]) -> None:
         self.explainers = tuple(explainers)
@@ -75,9 +89,21 @@ class Ensemble:
         for explainer in self.explainers[1:]:
             _refuse_others(first.player_names, explainer.domain.player_names)
 
+    @property
+    def domain(self) -> Domain:
+        """What values a row may take by the first member, and who the players are by all."""
+        return self.explainers[0].domain
+
+    def __repr__(self) -> str:
+        return f"Ensemble({list(self.explainers)})"
+
     def __call__(self, X: Any) -> Attribution:
+        """The same as `explain`."""
+        return self.explain(X)
+
+    def explain(self, X: Any) -> Attribution:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
-        return combine([explain(X) for explain in self.explainers])
+        return combine([explainer.explain(X) for explainer in self.explainers])
 
 
 def combine(members: Sequence[Attribution]) -> Attribution:
@@ -111,7 +137,7 @@ def combine(members: Sequence[Attribution]) -> Attribution:
         evaluations=np.sum([member.evaluations for member in members], axis=0),
         additive=False,
         standard_errors=None,
-        converged=_all_converged(members),
+        ended=worst([member.ended for member in members]),
         fallback=_any_fallback(members),
         members=tuple(members),
     )
@@ -161,11 +187,6 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
         threshold=float(np.mean(thresholds)) if len(thresholds) == len(members) else None,
         unit=1.0,
     )
-
-
-def _all_converged(members: Sequence[Attribution]) -> BoolVector | None:
-    known = [member.converged for member in members if member.converged is not None]
-    return np.all(known, axis=0) if known else None
 
 
 def _any_fallback(members: Sequence[Attribution]) -> BoolVector | None:

@@ -21,14 +21,20 @@ from whyflag.distribution import Distribution
 from whyflag.domain import Domain
 from whyflag.encoding import Encoding
 from whyflag.ensemble import Ensemble
-from whyflag.explainer import Explainer, infer_domain
+from whyflag.explainer import Explainer
 from whyflag.files.atomic import atomically
 from whyflag.files.documents import read_document
 from whyflag.methods import get_method
+from whyflag.prepared import prepare
+from whyflag.table import Table
 
-FORMAT, VERSION = "whyflag model", 1
+FORMAT, VERSION = "whyflag model", 2
 JSON, ROWS, DETECTOR = "model.json", "rows.npz", "detector"
 MOST_ROWS = 10_000  # normal rows that a model keeps, if it must
+
+
+class NoNormalRowsError(ValueError):
+    """A method needs normal rows, and the model has kept none."""
 
 
 @final
@@ -61,9 +67,13 @@ class Model:
         methods: Sequence[str] = ("ASH",),
     ) -> Model:
         """Fit a detector to normal rows that an encoding has turned into numbers, (n, d)."""
-        table = pd.DataFrame(values, columns=list(encoding.encoded_columns))
-        detector.fit(table)
-        domain = infer_domain(detector.to_score(), table, players=encoding.players)
+        detector.fit(pd.DataFrame(values, columns=list(encoding.encoded_columns)))
+        domain = Domain.infer(
+            Table(values, encoding.encoded_columns),
+            bounded=True,
+            players=encoding.players,
+            categories={name: encoding.categories[name] for name in encoding.players},
+        )
         rows = None
         if any(get_method(method).needs_background for method in methods):
             order = np.random.default_rng(detector.seed).permutation(len(values))
@@ -83,14 +93,12 @@ class Model:
         chosen = [get_method(method) for method in methods or self.methods]
         lacking = [m.name for m in chosen if m.needs_background and self.rows is None]
         if lacking:
-            raise ValueError(
-                f"{lacking[0]} needs normal rows, and this model has none: fit it with "
-                f"--method {lacking[0]}, so that it keeps some."
+            raise NoNormalRowsError(
+                f"{lacking[0]} needs normal rows, and this model has none: fit it for "
+                f"{lacking[0]}, so that it keeps some."
             )
-        explainers = [
-            Explainer(self.detector, self.rows, method, domain=self.domain, n_jobs=n_jobs)
-            for method in chosen
-        ]
+        prepared = prepare(self.detector, self.rows, domain=self.domain)
+        explainers = [Explainer(prepared, method=method, n_jobs=n_jobs) for method in chosen]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
 
     def save(self, folder: str | Path) -> None:

@@ -42,6 +42,7 @@ from sklearn.svm import OneClassSVM
 
 from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
+from whyflag.games import LocalMinimum
 from whyflag.methods import ASH
 from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals
 
@@ -129,6 +130,10 @@ def columns(*transformers, remainder="passthrough"):
 
 
 SAME = np.arange(D)
+# scikit-learn 1.7 and later want to be told how quantiles are computed.
+QUANTILES = {"quantile_method": "averaged_inverted_cdf"}
+if not QUANTILES.keys() <= KBinsDiscretizer().get_params().keys():
+    QUANTILES = {}
 # The steps, what slope goes through them, and the column that each column behind is made of.
 WRAPPERS = {
     "none": ([], Curvature, SAME),
@@ -146,7 +151,7 @@ WRAPPERS = {
     "FunctionTransformer arcsinh": ([FunctionTransformer(np.arcsinh)], None, SAME),
     "FunctionTransformer own": ([FunctionTransformer(lambda X: X / 2)], None, None),
     "KBinsDiscretizer": (
-        [KBinsDiscretizer(20, encode="ordinal", quantile_method="averaged_inverted_cdf")],
+        [KBinsDiscretizer(20, encode="ordinal", **QUANTILES)],
         None,
         SAME,
     ),
@@ -391,7 +396,7 @@ def test_an_ability_changes_no_answer(method, detector, wrapper):
 # The minimiser goes other ways with a gradient and without: what a search finds is near, what
 # descent finds without the curvature is the same minimum, and it asks for no marginals.
 SLOWER = {Curvature: 1e-6, Gradient: 0.01, Marginals: 1e-9}
-MINIMISERS = {"ASH": "ASH", "v̂": ASH(game="local"), "comp": "comp"}
+MINIMISERS = {"ASH": "ASH", "v̂": ASH(LocalMinimum()), "comp": "comp"}
 # Detectors with several kinds of ability behind the distinct kinds of steps, and others behind one.
 MINIMISING = ("GaussianMixture", "PCA", "PyOD ECOD", "KernelDensity")
 MINIMISING_SCALED = (

@@ -139,7 +139,7 @@ def test_scores_are_those_of_the_detector(folder, tmp_path):
     scores = pd.read_csv(tmp_path / "s.csv")
     assert list(scores.columns) == ["row", "id", "score", "flagged"]
     model = Model.load(folder / "model")
-    expected = model.detector.to_score()(model.encoding.encode(ODD).values)
+    expected = model.detector.to_score()(model.encoding.encode(ODD).rows.values)
     assert scores["score"].to_numpy() == pytest.approx(expected)
 
 
@@ -235,7 +235,7 @@ def test_a_category_that_never_varied_is_shown_by_its_name(tmp_path):
     run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.csv")
     why = pd.read_csv(tmp_path / "o.csv")
     colours = why[why["feature"] == "colour"]
-    assert colours["observed"].tolist() == ["red", "mauve"]
+    assert colours["observed"].tolist() == ["red", "mauve (not seen before)"]
     assert colours["normal"].iloc[1] == "red"
 
 
@@ -251,7 +251,7 @@ def test_a_category_that_is_new_is_shown_as_it_is(folder, tmp_path, options):
     assert "not seen before in 'colour': '<b>mauve'" in said.stderr
     why = pd.read_csv(tmp_path / "o.csv")
     first = why[(why["row"] == 2) & (why["rank"] == 1)].iloc[0]
-    assert (first["feature"], first["observed"]) == ("colour", "<b>mauve")
+    assert (first["feature"], first["observed"]) == ("colour", "<b>mauve (not seen before)")
     run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.html")
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
     assert "\\u003cb\\u003emauve" in page
@@ -296,7 +296,9 @@ def test_chosen_columns_only(folder, tmp_path):
 def test_an_id_that_was_forgotten_is_named(folder, tmp_path):
     said = run("fit", folder / "normal.csv", "-o", tmp_path / "m")
     assert said.exit_code == 1
-    assert "If it names the rows, say --id name" in said.stderr
+    assert "'name'" in said.stderr
+    assert "say that it is the id column" in said.stderr
+    assert "--id" in said.stderr
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(folder, tmp_path):
@@ -318,7 +320,7 @@ def test_methods_that_need_rows_have_them_kept_and_it_is_said(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "wKSH"), "fit it with --method wKSH"),
+        (("--method", "wKSH"), "fit it for wKSH"),
         (("--method", "magic"), "magic"),
         (("-o", "out.docx"), "does not say by its name how to write it"),
         (("--format", "parquet"), "name one with -o"),

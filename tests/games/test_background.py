@@ -64,7 +64,7 @@ def by_hand(score, rows, weights, fixed):
 def test_values_are_weighted_means_over_rows(weights, fixed):
     energy = random_mixture(D, 2, 10.0, seed=0)
     domain = Domain(D, fixed=fixed)
-    game = Background(energy, ROWS[:3], weights, domain).bind(X)
+    game = Background(ROWS[:3], weights).bind(energy, domain, X)
     expected = by_hand(energy, ROWS[:3], weights, domain.fixed)
     np.testing.assert_allclose(game(ALL), expected, rtol=1e-12)
     assert game.n_evaluations.tolist() == [3 * len(ALL)] * 5
@@ -76,8 +76,8 @@ def test_values_are_weighted_means_over_rows(weights, fixed):
 def test_a_players_columns_come_from_the_same_row():
     energy = random_mixture(D, 2, 10.0, seed=0)
     domain = Domain(D, players={"pair": [0, 2]})
-    game = Background(energy, ROWS[:3], domain=domain).bind(X)
-    columns = Background(energy, ROWS[:3]).bind(X)
+    game = Background(ROWS[:3]).bind(energy, domain, X)
+    columns = Background(ROWS[:3]).bind(energy, Domain(D), X)
     pair_first = np.array([[z in ("pair",) for z in domain.player_names]])
     assert pair_first.sum() == 1
     np.testing.assert_allclose(game(pair_first), columns(np.array([[True, False, True]])))
@@ -87,7 +87,7 @@ def test_a_players_columns_come_from_the_same_row():
 def test_bad_weights_are_refused(weights):
     energy = random_mixture(D, 2, 10.0, seed=0)
     with pytest.raises(ValueError, match="`weights` must be 3 numbers, none negative"):
-        Background(energy, ROWS[:3], weights).bind(X)
+        Background(ROWS[:3], weights).bind(energy, Domain(D), X)
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,10 @@ def test_bad_weights_are_refused(weights):
 def test_badly_chosen_rows_are_refused(choose):
     score = as_score(lambda X: X.sum(axis=1), n_features=D)
     with pytest.raises(ValueError, match=r"must have shape \(5, k, 3\)"):
-        Background(score, choose).bind(X)
+        Background(choose).bind(score, Domain(D), X)
 
 
 def test_chosen_rows_must_be_numbers():
     score = as_score(lambda X: X.sum(axis=1), n_features=D)
     with pytest.raises(ValueError, match="chosen rows"):
-        Background(score, lambda X: np.full((len(X), 1, D), np.nan)).bind(X)
+        Background(lambda X: np.full((len(X), 1, D), np.nan)).bind(score, Domain(D), X)

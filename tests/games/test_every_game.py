@@ -42,7 +42,7 @@ def test_tiles_are_as_large_as_a_call_may_be(monkeypatch):
 @pytest.mark.parametrize("name", GAMES)
 def test_a_player_that_cannot_move_changes_nothing_by_being_present(name):
     energy = random_mixture(D, 2, 10.0, seed=0)
-    game = GAMES[name](energy, Domain(D, fixed=[1])).bind(X)
+    game = GAMES[name].bind(energy, Domain(D, fixed=[1]), X)
     without_it = ALL[~ALL[:, 1]]
     with_it = without_it | [False, True, False]
     np.testing.assert_allclose(game(with_it), game(without_it), atol=1e-9)
@@ -51,7 +51,7 @@ def test_a_player_that_cannot_move_changes_nothing_by_being_present(name):
 @pytest.mark.parametrize("name", GAMES)
 def test_rows_may_be_asked_for_in_any_order(name):
     energy = random_mixture(D, 2, 10.0, seed=0)
-    game = GAMES[name](energy, Domain(D)).bind(X)
+    game = GAMES[name].bind(energy, Domain(D), X)
     whole = game(ALL)
     rows = np.array([4, 0, 2])
     before = game.n_evaluations.copy()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shap
@@ -5,10 +7,11 @@ import shap
 import whyflag.games.base
 import whyflag.minimise
 from benchmarks.worlds import random_covariance, random_mixture
-from helpers import SWITCH, SWITCHED, Counted, every_game, switched
+from helpers import FEW, SWITCH, SWITCHED, Counted, every_game, switched
 from whyflag import Domain, as_score
 from whyflag.games import Background, LocalMinimum, Nearest, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.minimise import minimise
+from whyflag.outcome import Outcome
 from whyflag.score.mixture import MixtureEnergy
 from whyflag.shapley import Exact
 from whyflag.shapley.coalitions import numbered
@@ -48,7 +51,7 @@ GAMES = every_game(D)
 def test_everyone_present_is_the_score_and_more_rows_are_more_games(name, kind, energy):
     domain = domains()[kind]
     p = domain.n_players
-    game = GAMES[name](energy, domain).bind(X)
+    game = GAMES[name].bind(energy, domain, X)
     values = game(numbered(0, 2**p, p))
     assert values.shape == (len(X), 2**p)
     np.testing.assert_allclose(values[:, -1], energy(X), rtol=1e-12)
@@ -59,15 +62,15 @@ def test_everyone_present_is_the_score_and_more_rows_are_more_games(name, kind, 
 @pytest.mark.parametrize("name", ["relaxed", "local", "box", "ball"])
 def test_with_no_one_present_the_score_is_never_higher(name, kind, energy):
     domain = domains()[kind]
-    game = GAMES[name](energy, domain).bind(X)
+    game = GAMES[name].bind(energy, domain, X)
     empty = game(np.zeros((1, domain.n_players), bool))[:, 0]
     assert (empty <= energy(X)).all()
     np.testing.assert_allclose(empty, energy(game.reference))
-    assert game.converged.all()
+    assert not game.ended.any()
 
 
 def test_local_minimum_of_one_gaussian_is_the_conditional_mean(gaussian):
-    values = LocalMinimum(gaussian, Domain(D), gamma=0.0).bind(X)(ALL)
+    values = LocalMinimum(gamma=0.0).bind(gaussian, Domain(D), X)(ALL)
     mean, covariance = gaussian.function.means[0], gaussian.function.covariances[0]
     for coalition, value in zip(ALL, values.T, strict=True):
         free = ~coalition
@@ -82,7 +85,7 @@ def test_local_minimum_of_one_gaussian_is_the_conditional_mean(gaussian):
 def test_relaxed_minimum_is_what_the_papers_text_says(energy):
     """z is x on S; elsewhere the average of x*(∅) and of x*({i}), i in S."""
     domain = Domain(D, scale=[0.5, 1, 2, 3])
-    game = RelaxedMinimum(energy, domain, gamma=0.1).bind(X)
+    game = RelaxedMinimum(gamma=0.1).bind(energy, domain, X)
     values = game(ALL)
     sound = np.ones(len(X), bool) if game.fallback is None else ~game.fallback
     assert sound.mean() > 0.5
@@ -101,8 +104,8 @@ def test_relaxed_minimum_is_what_the_papers_text_says(energy):
 
 def test_players_move_together(energy):
     domain = Domain(D, players={"pair": [0, 2]})
-    game = LocalMinimum(energy, domain).bind(X)
-    columns = LocalMinimum(energy, Domain(D)).bind(X)
+    game = LocalMinimum().bind(energy, domain, X)
+    columns = LocalMinimum().bind(energy, Domain(D), X)
     pair_only = game(np.array([[True, False, False]]))
     np.testing.assert_allclose(pair_only, columns(np.array([[True, False, True, False]])))
 
@@ -110,7 +113,7 @@ def test_players_move_together(energy):
 def test_a_wider_neighbourhood_is_never_higher(gaussian):
     for shape in ("box", "ball"):
         values = [
-            NeighborhoodMinimum(gaussian, Domain(D), radius, shape).bind(X)(ALL)
+            NeighborhoodMinimum(radius, shape).bind(gaussian, Domain(D), X)(ALL)
             for radius in (0.3, 1.0, 3.0)
         ]
         assert (values[1] <= values[0] + 1e-6).all()
@@ -118,19 +121,19 @@ def test_a_wider_neighbourhood_is_never_higher(gaussian):
 
 
 def test_a_ball_lies_within_its_box(gaussian):
-    box = NeighborhoodMinimum(gaussian, Domain(D), 1.0, "box").bind(X)(ALL)
-    ball = NeighborhoodMinimum(gaussian, Domain(D), 1.0, "ball").bind(X)(ALL)
+    box = NeighborhoodMinimum(1.0, "box").bind(gaussian, Domain(D), X)(ALL)
+    ball = NeighborhoodMinimum(1.0, "ball").bind(gaussian, Domain(D), X)(ALL)
     assert (box <= ball + 1e-6).all()
 
 
 def test_a_neighbourhood_that_holds_the_minimum_is_the_local_minimum(gaussian):
-    near = NeighborhoodMinimum(gaussian, Domain(D), 1e3).bind(X)(ALL)
-    np.testing.assert_allclose(near, LocalMinimum(gaussian, Domain(D), 0.0).bind(X)(ALL), atol=1e-6)
+    near = NeighborhoodMinimum(1e3).bind(gaussian, Domain(D), X)(ALL)
+    np.testing.assert_allclose(near, LocalMinimum(0.0).bind(gaussian, Domain(D), X)(ALL), atol=1e-6)
 
 
 def test_background_equals_shaps_exact_explainer(energy):
     rows = np.random.default_rng(3).normal(size=(10, D))
-    ours = Exact().solve(Background(energy, rows).bind(X))
+    ours = Exact().solve(Background(rows).bind(energy, Domain(D), X))
     explainer = shap.explainers.ExactExplainer(energy, shap.maskers.Independent(rows))
     theirs = explainer(X)
     np.testing.assert_allclose(ours.values, theirs.values, atol=1e-8)
@@ -140,20 +143,22 @@ def test_background_equals_shaps_exact_explainer(energy):
 def test_additive_scores_have_their_closed_form():
     slope, reference = np.array([1.0, -2.0, 0.0, 3.0]), np.array([0.5, 0.0, 1.0, 2.0])
     score = as_score(lambda X: X @ slope)
-    shapley = Exact().solve(Background(score, reference).bind(X))
+    shapley = Exact().solve(Background(reference).bind(score, Domain(D), X))
     np.testing.assert_allclose(shapley.values, slope * (X - reference), atol=1e-12)
 
 
 def test_background_weights_are_those_of_repeated_rows(energy):
     rows = np.random.default_rng(0).normal(size=(2, D))
-    repeated = Background(energy, rows[[0, 0, 0, 1]]).bind(X)(ALL)
-    np.testing.assert_allclose(Background(energy, rows, weights=[3, 1]).bind(X)(ALL), repeated)
+    repeated = Background(rows[[0, 0, 0, 1]]).bind(energy, Domain(D), X)(ALL)
+    weighted = Background(rows, weights=[3, 1]).bind(energy, Domain(D), X)(ALL)
+    np.testing.assert_allclose(weighted, repeated)
 
 
 def test_background_is_the_sum_of_its_parts(energy):
     d = energy.n_features
     rng = np.random.default_rng(0)
-    game = Background(energy, rng.normal(size=(3, d)), [1, 2, 3]).bind(rng.normal(size=(4, d)))
+    rows, X = rng.normal(size=(3, d)), rng.normal(size=(4, d))
+    game = Background(rows, [1, 2, 3]).bind(energy, Domain(d), X)
     coalitions = numbered(0, 2**d, d)[:9]
     whole = game(coalitions)
     parts = [part(coalitions, np.array([1, 3])) for part in game.parts]
@@ -164,22 +169,23 @@ def test_background_is_the_sum_of_its_parts(energy):
 def test_rows_chosen_for_each_query(energy):
     rows = np.random.default_rng(0).normal(size=(50, D))
     domain = Domain(D, scale=[1, 2, 3, 4])
-    values = Background(energy, Nearest(rows, domain, k=5), domain=domain).bind(X)(ALL)
+    values = Background(Nearest(rows, domain, k=5)).bind(energy, domain, X)(ALL)
     for x, value in zip(X, values, strict=True):
         near = np.argsort((((rows - x) / domain.scale) ** 2).sum(axis=1))[:5]
-        np.testing.assert_allclose(value, Background(energy, rows[near]).bind(x[None])(ALL)[0])
+        near_rows = Background(rows[near]).bind(energy, Domain(D), x[None])
+        np.testing.assert_allclose(value, near_rows(ALL)[0])
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_tiles_do_not_change_values(name, energy, monkeypatch):
-    whole = GAMES[name](energy, Domain(D)).bind(X)(ALL)
+    whole = GAMES[name].bind(energy, Domain(D), X)(ALL)
     monkeypatch.setattr(whyflag.games.base, "CHUNK", 3 * D)
-    np.testing.assert_allclose(GAMES[name](energy, Domain(D)).bind(X)(ALL), whole, atol=1e-6)
+    np.testing.assert_allclose(GAMES[name].bind(energy, Domain(D), X)(ALL), whole, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_no_coalitions_have_no_values(name, energy):
-    assert GAMES[name](energy, Domain(D)).bind(X)(ALL[:0]).shape == (len(X), 0)
+    assert GAMES[name].bind(energy, Domain(D), X)(ALL[:0]).shape == (len(X), 0)
 
 
 def test_evaluations_are_counted():
@@ -192,102 +198,103 @@ def test_evaluations_are_counted():
     counted = as_score(score)
     counted(X)  # the audit
     for function in (
-        RelaxedMinimum(counted, Domain(D)),
-        LocalMinimum(counted, Domain(D)),
-        Background(counted, np.zeros((3, D))),
+        RelaxedMinimum(),
+        LocalMinimum(),
+        Background(np.zeros((3, D))),
     ):
         calls.clear()
-        game = function.bind(X)
+        game = function.bind(counted, Domain(D), X)
         game(ALL)
         assert game.n_evaluations.sum() == sum(calls)
 
 
 MINIMA = {
-    "relaxed": lambda score, domain: RelaxedMinimum(score, domain),
-    "local": lambda score, domain: LocalMinimum(score, domain),
-    "box": lambda score, domain: NeighborhoodMinimum(score, domain, 10.0),
-    "ball": lambda score, domain: NeighborhoodMinimum(score, domain, 10.0, "ball"),
+    "relaxed": RelaxedMinimum(),
+    "local": LocalMinimum(),
+    "box": NeighborhoodMinimum(10.0),
+    "ball": NeighborhoodMinimum(10.0, "ball"),
 }
 
 
-@pytest.mark.usefixtures("few_evaluations")
 @pytest.mark.parametrize("name", MINIMA)
 def test_a_row_has_converged_only_if_each_of_its_minimisations_has(name):
     """Without anyone the second row does not arrive; with the first column kept it does."""
-    game = MINIMA[name](switched(), SWITCH).bind(SWITCHED)
-    assert game.converged.tolist() == [True, False, True]
+    game = replace(MINIMA[name], limits=FEW).bind(switched(), SWITCH, SWITCHED)
+    assert game.ended.tolist() == [0, Outcome.OUT_OF_BUDGET, 0]
     game(np.array([[True, False, False]]))
-    assert game.converged.tolist() == [True, False, True]
+    assert game.ended.tolist() == [0, Outcome.OUT_OF_BUDGET, 0]
 
 
 @pytest.mark.parametrize("name", ["local", "box", "ball"])
 def test_a_coalition_that_does_not_arrive_later_is_told_of_its_row_alone(name, monkeypatch):
-    game = MINIMA[name](switched(), SWITCH).bind(SWITCHED)
-    assert game.converged.all()
-    monkeypatch.setattr(whyflag.minimise, "MAX_GRADIENTS", 12)
+    game = MINIMA[name].bind(switched(), SWITCH, SWITCHED)
+    assert not game.ended.any()
+    monkeypatch.setattr(game, "_limits", FEW)
     coalitions = np.array([[False, False, False], [True, False, False]])
     game(coalitions, np.array([0, 2]))
-    assert game.converged.all()
+    assert not game.ended.any()
     game(coalitions, np.array([0, 1]))
-    assert game.converged.tolist() == [True, False, True]
+    assert game.ended.tolist() == [0, Outcome.OUT_OF_BUDGET, 0]
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_each_row_counts_the_evaluations_that_it_takes(name, energy):
     domain = Domain(D, lower=-1.5, upper=1.5)  # some rows are outside
     counted = Counted(energy)
-    together = GAMES[name](counted.score, domain).bind(X)
+    together = GAMES[name].bind(counted.score, domain, X)
     together(ALL)
     assert together.n_evaluations.sum() == counted.count
     for row, count in zip(X, together.n_evaluations, strict=True):
-        alone = GAMES[name](energy, domain).bind(row[None])
+        alone = GAMES[name].bind(energy, domain, row[None])
         alone(ALL)
         assert count == pytest.approx(alone.n_evaluations[0], rel=0.02)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("game", "message"),
     [
-        (lambda e: Background(e, [[1.0, 2.0]]), r"`rows` must have shape \(n, 4\), got \(1, 2\)"),
-        (lambda e: Background(e, np.zeros(D), weights=[1, 2]), "`weights` must be 1 numbers"),
-        (lambda e: Background(e, np.zeros((2, D)), weights=[0, 0]), "not all zero"),
-        (lambda e: Background(e, lambda X: X), r"must have shape \(6, k, 4\), got \(6, 4\)"),
-        (lambda e: Background(as_score(lambda X: X[:, 0]), lambda X: X[:, None]), "`domain`"),
-        (lambda e: RelaxedMinimum(e, Domain(3)), r"shape \(n, 3\), got \(6, 4\)"),
-        (lambda e: LocalMinimum(e, Domain(D), gamma=-0.1), "`gamma` must be a finite number"),
-        (lambda e: RelaxedMinimum(e, Domain(D), gamma=-0.1), "`gamma` must be a finite number"),
-        (lambda e: NeighborhoodMinimum(e, Domain(D), radius=0), "`radius` must be a finite number"),
+        (Background([[1.0, 2.0]]), r"`rows` must have shape \(n, 4\), got \(1, 2\)"),
+        (Background(np.zeros(D), weights=[1, 2]), "`weights` must be 1 numbers"),
+        (Background(np.zeros((2, D)), weights=[0, 0]), "not all zero"),
+        (Background(lambda X: X), r"must have shape \(6, k, 4\), got \(6, 4\)"),
     ],
 )
-def test_bad_games_are_refused(make, message, energy):
+def test_bad_references_are_refused(game, message, energy):
     with pytest.raises(ValueError, match=message):
-        make(energy).bind(X)
+        game.bind(energy, Domain(D), X)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rows_of_another_width_are_refused(name, energy):
+    with pytest.raises(ValueError, match=r"shape \(n, 3\), got \(6, 4\)"):
+        GAMES[name].bind(energy, Domain(3), X)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda e: LocalMinimum(e, Domain(D), gamma=-0.1),
-        lambda e: RelaxedMinimum(e, Domain(D), gamma=-0.1),
-        lambda e: NeighborhoodMinimum(e, Domain(D), radius=0),
-        lambda e: NeighborhoodMinimum(e, Domain(D), shape="cone"),
+        lambda: LocalMinimum(gamma=-0.1),
+        lambda: RelaxedMinimum(gamma=-0.1),
+        lambda: NeighborhoodMinimum(radius=0),
+        lambda: NeighborhoodMinimum(shape="cone"),
     ],
 )
-def test_bad_settings_are_refused_before_any_row_comes(wrong, energy):
+def test_bad_settings_are_refused_before_any_row_comes(wrong):
     with pytest.raises(ValueError, match=r"`(gamma|radius|shape)` must be"):
-        wrong(energy)
+        wrong()
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_bad_coalitions_are_refused(name, energy):
     with pytest.raises(ValueError, match=r"bool of shape \(m, 4\)"):
-        GAMES[name](energy, Domain(D)).bind(X)(np.zeros((1, 3), bool))
+        GAMES[name].bind(energy, Domain(D), X)(np.zeros((1, 3), bool))
 
 
 def test_a_score_without_an_answer_among_the_references_is_named():
     def score(X):
         return np.where(X[:, 0] < 0, np.nan, X[:, 0])
 
-    game = Background(as_score(score), [[-1.0]]).bind(np.array([[1.0], [2.0]]))
+    X = np.array([[1.0], [2.0]])
+    game = Background([[-1.0]]).bind(as_score(score), Domain(1), X)
     with pytest.raises(ValueError, match="finite, got nan"):
         game(np.array([[False]]))

@@ -9,7 +9,8 @@ import whyflag.games.relaxed_minimum as module
 import whyflag.minimise
 from whyflag import Domain
 from whyflag.games import LocalMinimum, RelaxedMinimum
-from whyflag.minimise import Minimum
+from whyflag.minimise import Limits
+from whyflag.outcome import Outcome
 from whyflag.score import Curvature
 from whyflag.score.mixture import MixtureEnergy
 from whyflag.shapley.coalitions import numbered
@@ -32,10 +33,10 @@ def energy():
 
 
 def test_broken_rows_have_the_values_of_the_local_minimum_and_the_others_their_own(energy):
-    game = RelaxedMinimum(energy, Domain(2), gamma=0.0).bind(X)
+    game = RelaxedMinimum(gamma=0.0).bind(energy, Domain(2), X)
     assert game.fallback.tolist() == BROKEN.tolist()
     values = game(ALL)
-    local = LocalMinimum(energy, Domain(2), gamma=0.0).bind(X[BROKEN])
+    local = LocalMinimum(gamma=0.0).bind(energy, Domain(2), X[BROKEN])
     np.testing.assert_allclose(values[BROKEN], local(ALL), atol=1e-9)
     np.testing.assert_allclose(game.reference[BROKEN], local.reference, atol=1e-9)
     # x̂*(∅) = 0, and x̂*({0}) = (x0, 0.99 x0): half of it goes into the average.
@@ -62,13 +63,13 @@ def test_broken_rows_have_the_values_of_the_local_minimum_and_the_others_their_o
 )
 def test_half_of_the_gain_breaks_nothing(a, correlation, unit, broken):
     row = np.array([[a, correlation * a]])
-    game = RelaxedMinimum(bond(correlation, unit), Domain(2), gamma=0.0).bind(row)
+    game = RelaxedMinimum(gamma=0.0).bind(bond(correlation, unit), Domain(2), row)
     assert game.fallback.tolist() == [broken]
 
 
 @pytest.mark.parametrize("rows", [[3, 1, 0], [1], [0], [0, 3], [2, 1], [3, 2, 1, 0]])
 def test_rows_may_be_asked_for_in_any_order(rows, energy):
-    game = RelaxedMinimum(energy, Domain(2)).bind(X)
+    game = RelaxedMinimum().bind(energy, Domain(2), X)
     whole = game(ALL)
     before = game.n_evaluations.copy()
     np.testing.assert_allclose(game(ALL, np.array(rows)), whole[rows], atol=1e-9)
@@ -78,11 +79,11 @@ def test_rows_may_be_asked_for_in_any_order(rows, energy):
 
 
 def test_a_broken_row_counts_both_definitions_and_the_others_one(energy):
-    game = RelaxedMinimum(energy, Domain(2)).bind(X)
+    game = RelaxedMinimum().bind(energy, Domain(2), X)
     bound = game.n_evaluations.copy()
     game(ALL)
     for i, x in enumerate(X):
-        local = LocalMinimum(energy, Domain(2)).bind(x[None])
+        local = LocalMinimum().bind(energy, Domain(2), x[None])
         first = local.n_evaluations[0]
         local(ALL)
         later = local.n_evaluations[0] - first
@@ -98,39 +99,39 @@ def test_a_row_has_converged_if_the_definition_that_it_gets_has(energy, monkeypa
 
     def failing(*arguments, **options):
         found = whyflag.minimise.minimise(*arguments, **options)
-        return Minimum(found.point, found.loss, ~found.converged, found.n_evaluations)
+        return replace(found, ended=np.ones_like(found.ended))
 
     monkeypatch.setattr(module, "minimise", failing)
-    game = RelaxedMinimum(energy, Domain(2)).bind(X)
+    game = RelaxedMinimum().bind(energy, Domain(2), X)
     game(ALL)
-    assert game.converged.tolist() == BROKEN.tolist()
+    assert (game.ended == Outcome.ARRIVED).tolist() == BROKEN.tolist()
 
 
 def test_a_coalition_that_does_not_arrive_is_told_of_broken_rows_alone(energy, monkeypatch):
-    game = RelaxedMinimum(energy.without(Curvature), Domain(2)).bind(X)
+    game = RelaxedMinimum().bind(energy.without(Curvature), Domain(2), X)
     assert game.fallback.tolist() == BROKEN.tolist()
-    assert game.converged.all()
-    monkeypatch.setattr(whyflag.minimise, "MAX_GRADIENTS", 2)
+    assert not game.ended.any()
+    monkeypatch.setattr(game._exact, "_limits", Limits(max_gradients=2))
     game(ALL, np.array([1, 3]))
-    assert game.converged.tolist() == [True, True, True, False]
+    assert game.ended.tolist() == [0, 0, 0, Outcome.OUT_OF_BUDGET]
 
 
 def test_where_nothing_is_broken_no_row_falls_back(energy):
-    game = RelaxedMinimum(energy, Domain(2)).bind(X[~BROKEN])
+    game = RelaxedMinimum().bind(energy, Domain(2), X[~BROKEN])
     assert game.fallback.tolist() == [False, False]
     assert game(ALL).shape == (2, 4)
 
 
 def test_where_everything_is_broken_every_row_falls_back(energy):
-    game = RelaxedMinimum(energy, Domain(2), gamma=0.0).bind(X[BROKEN])
+    game = RelaxedMinimum(gamma=0.0).bind(energy, Domain(2), X[BROKEN])
     assert game.fallback.tolist() == [True, True]
-    local = LocalMinimum(energy, Domain(2), gamma=0.0).bind(X[BROKEN])
+    local = LocalMinimum(gamma=0.0).bind(energy, Domain(2), X[BROKEN])
     np.testing.assert_allclose(game(ALL), local(ALL), atol=1e-9)
 
 
 def test_a_broken_row_of_many_players_keeps_its_values_and_has_not_converged(monkeypatch, energy):
     monkeypatch.setattr(module, "MOST_PLAYERS", 1)
-    game = RelaxedMinimum(energy, Domain(2), gamma=0.0).bind(X)
-    assert game.converged.tolist() == (~BROKEN).tolist()
+    game = RelaxedMinimum(gamma=0.0).bind(energy, Domain(2), X)
+    assert game.ended.tolist() == np.where(BROKEN, Outcome.BROKEN_AVERAGE, 0).tolist()
     assert not game.fallback.any()
     assert (game(ALL).max(axis=1) > energy(X) + 0.1)[BROKEN].all()

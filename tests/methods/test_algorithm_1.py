@@ -3,7 +3,9 @@ import pytest
 
 from benchmarks.worlds import random_mixture
 from whyflag import Domain
+from whyflag.games import RelaxedMinimum
 from whyflag.methods import ASH
+from whyflag.prepared import Prepared
 
 
 def test_ash_agrees_with_the_papers_algorithm_written_down_literally():
@@ -13,7 +15,7 @@ def test_ash_agrees_with_the_papers_algorithm_written_down_literally():
 
     energy = random_mixture(D, 1, 20.0, seed=1)
     X = np.random.default_rng(0).normal(size=(1, D)) * 2
-    ours = ASH(gamma=GAMMA).bind(energy, Domain(D)).attribute(X)
+    ours = ASH(RelaxedMinimum(gamma=GAMMA)).bind(Prepared(energy, Domain(D))).attribute(X)
     literal = TorchEnergy(energy)
     for x, values, base in zip(X, ours.values, ours.base_values, strict=True):
         theirs, losses, _ = algorithm_1(literal, torch.as_tensor(x), np.random.default_rng(0))

@@ -6,12 +6,14 @@ from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer
 from whyflag.clusters import cluster_centers
 from whyflag.games import Background
-from whyflag.methods import KSH, ShapleyMethod
+from whyflag.methods import KSH, ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Exact
 
 D = 10
 ENERGY = random_mixture(D, 3, 100.0, seed=1)
 NORMAL = np.random.default_rng(0).normal(size=(300, D)) * np.geomspace(0.5, 2, D)
+PREPARED = Prepared(ENERGY, Domain(D))
 X = np.random.default_rng(1).normal(size=(5, D)) * 2
 
 
@@ -31,7 +33,7 @@ def test_is_the_background_game_and_a_solver():
     method = KSH(n_references=4, solver=Exact())
     ours = Explainer(ENERGY, NORMAL, method, domain=Domain(D))(X)
     centers, sizes = cluster_centers(NORMAL, np.ones(D), 4)
-    composed = ShapleyMethod(Background(ENERGY, centers, sizes), Exact()).attribute(X)
+    composed = ShapleyValue(PREPARED, Background(centers, sizes), Exact()).attribute(X)
     np.testing.assert_allclose(ours.values, composed.values, rtol=1e-12, atol=1e-12)
 
 

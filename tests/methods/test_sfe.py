@@ -11,6 +11,7 @@ from benchmarks.worlds import correlated_rows, random_mixture
 from whyflag import Domain, Explainer
 from whyflag.methods import SFE
 from whyflag.methods.sfe import consistent
+from whyflag.prepared import Prepared
 from whyflag.score.conditioned_mixture import ConditionedMixture
 from whyflag.score.mixture import MixtureEnergy
 
@@ -43,7 +44,7 @@ def greedy(energy, x, players, begin=()):
 
 
 def test_equals_brute_force():
-    attribution = SFE().bind(ENERGY, Domain(8)).attribute(X)
+    attribution = Explainer(ENERGY, domain=Domain(8), method="SFE")(X)
     for x, order, values in zip(X, attribution.order, attribution.values, strict=True):
         expected, gains = greedy(ENERGY, x, [[i] for i in range(8)])
         assert order.tolist() == expected
@@ -52,7 +53,7 @@ def test_equals_brute_force():
 
 def test_equals_brute_force_with_groups_and_fixed_columns():
     domain = Domain(8, players={"a": [0, 3, 6], "b": [1, 4]}, fixed=[2])
-    attribution = SFE().bind(ENERGY, domain).attribute(X)
+    attribution = Explainer(ENERGY, domain=domain, method="SFE")(X)
     players = [np.flatnonzero(row).tolist() for row in domain.membership]
     movable = [j for j, columns in enumerate(players) if columns != [2]]
     for x, order, values in zip(X, attribution.order, attribution.values, strict=True):
@@ -84,7 +85,7 @@ def test_of_a_sum_of_parts_they_are_the_parts():
 def test_the_base_is_what_the_units_make():
     """Densities are those of columns in their scales; nothing else is constant."""
     scale = np.array([0.1, 1.0, 3.0, 10.0, 100.0, 1.0, 1.0, 2.0])
-    attribution = SFE().bind(ENERGY, Domain(8, scale=scale)).attribute(X)
+    attribution = SFE().bind(Prepared(ENERGY, Domain(8, scale=scale))).attribute(X)
     np.testing.assert_allclose(attribution.base_values, np.log(scale).sum(), atol=1e-8)
 
 
@@ -126,7 +127,7 @@ def test_274_features_ask_for_no_density_anew(monkeypatch):
     monkeypatch.setattr(ConditionedMixture, "added", count_steps)
     energy = random_mixture(274, 4, 100.0, seed=0)
     rows = np.random.default_rng(0).normal(size=(2, 274))
-    attribution = SFE().bind(energy, Domain(274)).attribute(rows)
+    attribution = SFE().bind(Prepared(energy, Domain(274))).attribute(rows)
     assert asked == [0]
     assert steps == [274] * 274
     np.testing.assert_allclose(attribution.base_values, 0.0, atol=1e-6)

@@ -4,11 +4,13 @@ import pytest
 from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer
 from whyflag.games import Background, Nearest
-from whyflag.methods import WKSH, ShapleyMethod
+from whyflag.methods import WKSH, ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Kernel
 
 ENERGY = random_mixture(5, 3, 100.0, seed=1)
 NORMAL = np.random.default_rng(0).normal(size=(300, 5)) * np.geomspace(0.01, 100, 5)
+PREPARED = Prepared(ENERGY, Domain(5))
 X = np.random.default_rng(1).normal(size=(5, 5)) * np.geomspace(0.01, 100, 5) * 2
 
 
@@ -18,13 +20,13 @@ def test_references_are_the_nearest_rows_in_units_of_the_scales():
     for i, x in enumerate(X):
         squares = ((NORMAL - x) / scale) ** 2
         nearest = np.argsort((squares / (1 + squares / 9)).sum(axis=1))[:8]
-        alone = ShapleyMethod(Background(ENERGY, NORMAL[nearest]), Kernel()).attribute(x[None])
+        alone = ShapleyValue(PREPARED, Background(NORMAL[nearest]), Kernel()).attribute(x[None])
         np.testing.assert_allclose(ours.values[i], alone.values[0], rtol=1e-9, atol=1e-9)
 
 
 def test_fewer_rows_than_references_are_all_taken():
     few = Explainer(ENERGY, NORMAL[:3], WKSH(n_references=8), domain=Domain(5))(X)
-    alone = ShapleyMethod(Background(ENERGY, NORMAL[:3]), Kernel()).attribute(X)
+    alone = ShapleyValue(PREPARED, Background(NORMAL[:3]), Kernel()).attribute(X)
     np.testing.assert_allclose(few.values, alone.values, rtol=1e-9, atol=1e-9)
 
 

@@ -10,9 +10,10 @@ from scipy.optimize import minimize as scipy_minimize
 import whyflag.minimise as module
 from benchmarks.adam import CASES, compare
 from benchmarks.worlds import random_covariance, random_mixture
-from helpers import SWITCH, SWITCHED, Counted, random_coalitions, switched
+from helpers import FEW, SWITCH, SWITCHED, Counted, random_coalitions, switched
 from whyflag import Domain, as_score
-from whyflag.minimise import minimise
+from whyflag.minimise import Limits, minimise
+from whyflag.outcome import Outcome
 from whyflag.score import Ability, Curvature, Gradient, Score
 from whyflag.score.mixture import MixtureEnergy
 
@@ -231,22 +232,21 @@ def test_a_problem_with_nothing_free_is_solved():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_running_out_of_evaluations_shows(kind, monkeypatch):
-    monkeypatch.setattr(module, "MAX_GRADIENTS", 2)
-    monkeypatch.setattr(module, "MAX_DIFFERENCES", 2)
-    monkeypatch.setattr(module, "MAX_ROUNDS", 2)
+def test_running_out_of_evaluations_shows(kind):
+    two = Limits(max_gradients=2, max_differences=2, max_rounds=2)
     energy = random_mixture(6, 3, 100.0, seed=0)
     X = np.random.default_rng(0).normal(size=(10, 6)) * 3
-    found = minimise(KINDS[kind](energy), X, np.zeros((10, 6), bool), Domain(6), gamma=0.01)
-    assert not found.converged.all()
+    nothing = np.zeros((10, 6), bool)
+    found = minimise(KINDS[kind](energy), X, nothing, Domain(6), gamma=0.01, limits=two)
+    assert (found.ended == Outcome.OUT_OF_BUDGET).any()
     assert (found.loss <= energy(X) + 1e-12 * np.abs(energy(X))).all()
 
 
-@pytest.mark.usefixtures("few_evaluations")
 @pytest.mark.parametrize("shape", [None, "box", "ball"])
 def test_only_the_problem_that_ran_out_has_not_converged(shape):
     limits = {} if shape is None else {"radius": 10.0, "shape": shape}
-    found = minimise(switched(), SWITCHED, np.zeros((3, 3), bool), SWITCH, **limits)
+    nothing = np.zeros((3, 3), bool)
+    found = minimise(switched(), SWITCHED, nothing, SWITCH, limits=FEW, **limits)
     assert found.converged.tolist() == [True, False, True]
 
 
@@ -263,24 +263,24 @@ def test_evaluations_are_those_that_were_made(kind, shape):
     assert (found.n_evaluations > 0).all()
 
 
-def test_only_the_search_that_ran_out_of_rounds_has_not_converged(monkeypatch):
-    monkeypatch.setattr(module, "MAX_ROUNDS", 6)
+def test_only_the_search_that_ran_out_of_rounds_has_not_converged():
     score = as_score(lambda X: np.floor(np.abs(X)).sum(axis=1))
     X = np.array([[0.0, 0.0], [500.0, 0.0], [0.5, 0.0]])
-    found = minimise(score, X, np.zeros((3, 2), bool), Domain(2), gamma=1e-9)
+    few = Limits(max_rounds=6)
+    found = minimise(score, X, np.zeros((3, 2), bool), Domain(2), gamma=1e-9, limits=few)
     assert found.converged.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("kind", ["curved", "gradient"])
-def test_whatever_has_converged_stands_where_the_slope_is_flat(kind, monkeypatch):
+def test_whatever_has_converged_stands_where_the_slope_is_flat(kind):
     """Also where the best of several ways down is the one that was cut short."""
     energy = random_mixture(4, 3, 100.0, seed=1)
     X = np.random.default_rng(0).normal(size=(60, 4)) * 3
     keep = np.zeros((60, 4), bool)
     arrived = []
     for cap in range(2, 40, 3):
-        monkeypatch.setattr(module, "MAX_GRADIENTS", cap)
-        found = minimise(KINDS[kind](energy), X, keep, Domain(4), gamma=0.01)
+        limits = Limits(max_gradients=cap)
+        found = minimise(KINDS[kind](energy), X, keep, Domain(4), gamma=0.01, limits=limits)
         u = found.point - X
         slope = energy.value_and_grad(found.point)[1] + 0.02 / 4 * u / (1 + u**2 / 9) ** 2
         assert np.abs(slope[found.converged]).max(initial=0.0) < 1e-3

@@ -225,7 +225,7 @@ def _run(tests: Sequence[str]) -> None:
     os.chdir(copy)
     os.environ["PYTHONPATH"] = str(copy / "src")
     sys.path.insert(0, str(copy / "src"))
-    options = ["-x", "-q", "--no-cov", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is there already
     # What tests say of memory holds for a process of their own.
     os._exit(pytest.main([*options, "-k", "not memory", *tests], plugins=[_Limit()]))

@@ -46,7 +46,7 @@ def test_what_is_drawn_by_the_weight_of_one_coalition_hardly_counts(d, share):
 
 def test_regression_with_the_kernel_is_the_shapley_value():
     score = as_score(lambda X: X[:, 0] * X[:, 1] + X[:, 2] ** 2 - X[:, 3], n_features=4)
-    game = Background(score, np.zeros(4)).bind(np.array([[1.0, 2.0, 3.0, 4.0]]))
+    game = Background(np.zeros(4)).bind(score, Domain(4), np.array([[1.0, 2.0, 3.0, 4.0]]))
     exact = Exact().solve(game)
     inner = as_published.inner_coalitions(4)
     weights = as_published.weights(inner)

@@ -1,5 +1,7 @@
 import pytest
 
+from whyflag.games import LocalMinimum, RelaxedMinimum
+from whyflag.methods import ASH
 from whyflag.shapley import Kernel
 from whyflag_paper.cells import COLUMNS, OURS, SENSITIVITY, Job, jobs, method_named
 from whyflag_paper.settings import FULL, Settings
@@ -61,8 +63,8 @@ def test_a_solver_is_passed_on():
     solver = Kernel(budget=100)
     for name in ("KSH", "wKSH", "ASH", "vhat", "vrelaxed", "ASH gamma=0.1"):
         assert method_named(name, solver).settings["solver"] is solver
-    assert method_named("ASH gamma=0.1", solver).settings["gamma"] == 0.1
-    assert method_named("vhat", solver).settings["game"] == "local"
+    assert method_named("ASH gamma=0.1", solver) == ASH(RelaxedMinimum(gamma=0.1), solver)
+    assert method_named("vhat", solver) == ASH(LocalMinimum(), solver)
 
 
 def test_a_job_begins_with_its_own_detector():

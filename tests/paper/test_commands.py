@@ -1,11 +1,8 @@
 import re
-from importlib.metadata import requires
 
 import pytest
 from typer.testing import CliRunner
 
-import whyflag
-import whyflag_paper
 from whyflag.cli import app
 from whyflag_paper.datasets.raw_files import FOLDER
 from whyflag_paper.results import Results
@@ -38,11 +35,6 @@ def test_help_has_the_commands_as_they_are_here():
 def test_a_command_has_its_options(command, options):
     said = run(command, "--help").output
     assert set(re.findall(r"--(\w+)  ", said)) == options | {"help"}
-
-
-def test_both_packages_have_one_version():
-    assert whyflag_paper.__version__ == whyflag.__version__
-    assert f"whyflag=={whyflag.__version__}" in requires("whyflag-paper")
 
 
 def test_data_sets_are_listed_with_their_sizes(raw_files):

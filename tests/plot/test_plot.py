@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from whyflag import Domain, Ensemble, Explainer, combine, plot
+from whyflag.attribution.display import held, number, shorten
 from whyflag.detectors import GMM
-from whyflag.display import held, number, shorten
 from whyflag.plot.style import LOWERS, RAISES, largest
 
 mpl.use("Agg")
@@ -201,7 +201,8 @@ def test_at_least_one_feature_is_drawn(attribution):
 def test_categories_are_shown_by_their_names():
     columns = ["colour=blue", "colour=red", "lag 1", "lag 2"]
     groups = {"colour": columns[:2], "sensor": columns[2:]}
-    domain = Domain(columns, binary=columns[:2], players=groups)
+    names = {"colour": ["blue", "red"]}
+    domain = Domain(columns, binary=columns[:2], players=groups, categories=names)
     normal = np.column_stack([np.eye(2)[RNG.integers(2, size=200)], RNG.normal(size=(200, 2))])
     detector = GMM(1, reg_covar=0.1).fit(pd.DataFrame(normal, columns=columns))
     rows = np.array([[1, 0, 5.0, 5.0], [0, 0, 0, 0]])

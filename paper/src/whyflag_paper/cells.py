@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
+from whyflag.games import LocalMinimum, RelaxedMinimum
 from whyflag.methods import ASH, METHODS, Method
 from whyflag.shapley import ShapleySolver
 from whyflag_paper.settings import FAMILIES, GAMMAS, Settings
@@ -84,8 +85,8 @@ def jobs(settings: Settings) -> list[Job]:
 def method_named(name: str, solver: ShapleySolver) -> Method:
     """The method of a cell, with this solver if it has one."""
     if name in SENSITIVITY:
-        return ASH(gamma=SENSITIVITY[name], solver=solver)
+        return ASH(RelaxedMinimum(gamma=SENSITIVITY[name]), solver)
     if name in GAMES:
-        return ASH(game="local" if name == "vhat" else "relaxed", solver=solver)
+        return ASH(LocalMinimum() if name == "vhat" else RelaxedMinimum(), solver)
     make: Any = METHODS[name]
     return make(solver=solver) if name in BY_COALITIONS else make()

@@ -16,7 +16,7 @@ NOTEWORTHY = 0.02
 MARKS = {"better": "▲", "worse": "▼", "equal": "", "alone": ""}
 STYLES = {"better": "green", "worse": "red", "equal": "default", "alone": "default"}
 LEGEND = (
-    "Each cell: ours ± half the width of its 95 % interval, then the paper's. "
+    "Each cell: ours ± half the width of its 95 % interval, then the paper's.\n"
     f"▲ better, ▼ worse than the paper's by more than {NOTEWORTHY}."
 )
 

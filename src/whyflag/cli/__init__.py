@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from whyflag import __version__
 from whyflag.cli.demo import demo
 from whyflag.cli.explain import explain
 from whyflag.cli.fit import fit
@@ -16,6 +19,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"whyflag {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
 for command in (demo, fit, score, explain):
     app.command()(command)
 add_commands(app)

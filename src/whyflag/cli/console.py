@@ -13,6 +13,13 @@ from rich.markup import escape
 console = Console()
 messages = Console(stderr=True)  # so that a pipe has nothing but results
 
+# What to do about an error of the library, by its name: to import it would take time.
+HINTS = {
+    "MissingValuesError": "--drop-missing does the one, --impute median the other.",
+    "TooManyCategoriesError": "The options are --id and --columns.",
+    "NoNormalRowsError": "The option of `whyflag fit` is --method.",
+}
+
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -24,7 +31,8 @@ def errors_in_a_line(command: Command) -> Command:
         try:
             command(*arguments, **options)
         except (ValueError, TypeError, OSError, ImportError) as error:
-            messages.print(f"[red]{escape(str(error))}[/red]", highlight=False, soft_wrap=True)
+            text = " ".join(filter(None, [str(error), HINTS.get(type(error).__name__)]))
+            messages.print(f"[red]{escape(text)}[/red]", highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
 
     return careful  # type: ignore[return-value]

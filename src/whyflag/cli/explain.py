@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,13 +88,13 @@ def _table(
     remarks: list[str] = []
     with output_of(output, kind, columns) as write:
         for part in scored:
-            said = replace(explainer(part.values), row_names=part.row_names)
+            said = explainer.explain(part.rows)
             remarks += said.remarks
             blamed = said.order[:, :top]
             rows = [
                 (
                     {**part.record(i), "remark": remark or None},
-                    _culprits(said, i, blamed[i], scored.unseen),
+                    _culprits(said, i, blamed[i]),
                 )
                 for i, remark in enumerate(remarks[-len(part) :])
             ]
@@ -107,22 +105,18 @@ def _table(
     return remarks
 
 
-def _culprits(
-    said: Attribution, i: int, blamed: IntVector, unseen: Mapping[tuple[Any, str], str]
-) -> list[dict[str, Any]]:
-    from whyflag.display import held
+def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, Any]]:
+    from whyflag.attribution.display import normal, observed
 
     def culprit(rank: int, j: int) -> dict[str, Any]:
-        observed = held(said, said.data[i], j, digits=10)
         error = None if said.standard_errors is None else float(said.standard_errors[i, j])
-        reference = said.reference
         return {
             "rank": rank,
             "feature": said.feature_names[j],
             "attribution": float(said.values[i, j]),
             "error": error if error and np.isfinite(error) else None,
-            "observed": unseen.get((said.row_names[i], said.feature_names[j]), observed),
-            "normal": None if reference is None else held(said, reference[i], j, digits=6),
+            "observed": observed(said, i, j, digits=10),
+            "normal": normal(said, i, j, digits=6),
         }
 
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
@@ -140,7 +134,7 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
     if not best:
         raise ValueError(f"No row of {scored.name} raises an alarm: there is nothing to report.")
     (rows,) = best
-    said = replace(explainer(rows.values), row_names=rows.row_names)
+    said = explainer.explain(rows.rows)
     write_report(
         said,
         output,
@@ -149,7 +143,6 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
         title=f"Why were these rows of {Path(scored.name).name} flagged?",
         n_rows=scored.n_chosen,
         n_flagged=scored.n_flagged,
-        unseen=scored.unseen,
     )
     say(f"Written: {output}")
     return list(said.remarks)

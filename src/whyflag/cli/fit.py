@@ -77,15 +77,15 @@ def fit(
         where=name,
     )
     encoded = encoding.encode(table, missing=policy, where=name)
-    if len(encoded.values) < FEWEST_ROWS:
+    if len(encoded.rows) < FEWEST_ROWS:
         raise ValueError(
-            f"{name} has too few rows to learn from: {len(encoded.values)}; at least {FEWEST_ROWS} "
+            f"{name} has too few rows to learn from: {len(encoded.rows)}; at least {FEWEST_ROWS} "
             "are needed to tell what is normal."
         )
     model = Model.fit(
         _detector(detector, contamination, seed),
         encoding,
-        encoded.values,
+        encoded.rows.values,
         method or ["ASH"],
     )
     output.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def fit(
         say(note)
     kinds = f", {len(encoding.players)} of them categories" if encoding.players else ""
     say(
-        f"Learnt from {len(encoded.values)} rows and {len(encoding.columns)} columns{kinds}. "
+        f"Learnt from {len(encoded.rows)} rows and {len(encoding.columns)} columns{kinds}. "
         f"Alarm above a score of {model.threshold:.4g}. Written: {output}"
     )
     if model.rows is not None:

@@ -9,11 +9,13 @@ from typing import Any, final
 import numpy as np
 from tqdm.auto import tqdm
 
-from whyflag.arrays import BoolVector, Matrix, Vector
+from whyflag.arrays import BoolVector, Vector
 from whyflag.cli.console import say
 from whyflag.files.reading import name_of, read_chunks
 from whyflag.model import Model
+from whyflag.records import join_rows, per_row, select_rows
 from whyflag.score import evaluate
+from whyflag.table import Table
 
 
 @final
@@ -21,33 +23,18 @@ from whyflag.score import evaluate
 class Scored:
     """Some rows of a file."""
 
-    values: Matrix  # n x d, encoded
-    scores: Vector  # n
-    flagged: BoolVector  # n
-    numbers: tuple[int, ...]  # of the rows in the file, from 1
-    names: tuple[Any, ...] | None  # what the id column calls them
+    rows: Table = per_row()
+    scores: Vector = per_row()  # n
+    flagged: BoolVector = per_row()  # n
+    numbers: tuple[int, ...] = per_row()  # of the rows in the file, from 1
+    named: bool = False  # whether an id column names them
 
     def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, chosen: Any) -> Scored:
-        at = np.arange(len(self))[chosen]
-        return Scored(
-            self.values[at],
-            self.scores[at],
-            self.flagged[at],
-            tuple(self.numbers[i] for i in at),
-            None if self.names is None else tuple(self.names[i] for i in at),
-        )
-
-    @property
-    def row_names(self) -> tuple[Any, ...]:
-        """What the rows are called: by the id column, or else by their numbers."""
-        return self.numbers if self.names is None else self.names
+        return len(self.rows)
 
     def record(self, i: int) -> dict[str, Any]:
         """What a table says of a row."""
-        name = {} if self.names is None else {"id": str(self.names[i])}
+        name = {"id": str((self.rows.index or ())[i])} if self.named else {}
         score, flagged = float(self.scores[i]), bool(self.flagged[i])
         return {"row": self.numbers[i], **name, "score": score, "flagged": flagged}
 
@@ -65,14 +52,12 @@ class ScoredFile:
     Attributes:
         n_rows: Rows read so far.
         n_flagged: Those among them that raise an alarm.
-        unseen: Categories that the model does not know, by name of the row and of the column.
     """
 
     def __init__(self, model: Model, rows: str, *, missing: str, only_flagged: bool) -> None:
         self.model = model
         self.name = name_of(rows)
         self.n_rows = self.n_flagged = 0
-        self.unseen: dict[tuple[Any, str], str] = {}
         self._rows, self._missing, self._only_flagged = rows, missing, only_flagged
 
     @property
@@ -89,7 +74,6 @@ class ScoredFile:
     def __iter__(self) -> Iterator[Scored]:
         told: set[str] = set()
         score = self.model.detector.to_score()
-        ids = self.model.encoding.id_column
         # Shown only in a terminal, and only if it takes more than two seconds.
         with tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar:
             for chunk in read_chunks(self._rows):
@@ -99,35 +83,25 @@ class ScoredFile:
                         say(note)
                         told.add(note)
                 bar.update(len(chunk))
-                kept = chunk[encoded.kept]
-                if not len(kept):
+                if not len(encoded.rows):
                     continue
-                scores = evaluate(score, encoded.values)
+                scores = evaluate(score, encoded.rows.values)
                 part = Scored(
-                    encoded.values,
+                    encoded.rows,
                     scores,
                     scores > self.model.threshold,
-                    tuple(kept.index.tolist()),
-                    None if ids is None else tuple(kept[ids].tolist()),
+                    tuple(chunk.index[encoded.kept].tolist()),
+                    self.model.encoding.id_column is not None,
                 )
-                for (row, column), text in encoded.unseen.items():
-                    self.unseen[row if ids is None else chunk[ids][row], column] = text
                 self.n_rows += len(part)
                 self.n_flagged += int(part.flagged.sum())
-                chosen = part[part.flagged] if self._only_flagged else part
-                if len(chosen):
-                    yield chosen
+                if self._only_flagged:
+                    part = select_rows(part, np.flatnonzero(part.flagged))
+                if len(part):
+                    yield part
 
 
 def highest(parts: Sequence[Scored], most: int) -> Scored:
     """The rows with the highest scores, from the highest."""
-    whole = Scored(
-        np.vstack([part.values for part in parts]),
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.flagged for part in parts]),
-        tuple(number for part in parts for number in part.numbers),
-        None
-        if parts[0].names is None
-        else tuple(name for part in parts for name in part.names or ()),
-    )
-    return whole[np.argsort(-whole.scores, kind="stable")[:most]]
+    whole = join_rows(parts)
+    return select_rows(whole, np.argsort(-whole.scores, kind="stable")[:most])

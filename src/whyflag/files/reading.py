@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from whyflag.files.dialect import dialect_of
 CHUNK_ROWS = 50_000
 HEAD = 2**16  # bytes by which a file is recognised
 STDIN = "-"
+
+Chunks = Generator[pd.DataFrame, None, None]
 
 
 def read_chunks(source: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pd.DataFrame]:
@@ -38,14 +41,15 @@ def read_chunks(source: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pd
         else:
             read = _csv
         n_rows = 0
-        chunks = read(file, head, chunk_rows)
-        while (chunk := _next(chunks, name)) is not None:
-            if not n_rows:
-                _refuse_repeated(list(chunk.columns), name)
-            chunk.index = pd.RangeIndex(n_rows + 1, n_rows + len(chunk) + 1)
-            n_rows += len(chunk)
-            if len(chunk):
-                yield chunk
+        # What reads a file is closed before it: pandas 2 complains otherwise.
+        with closing(read(file, head, chunk_rows)) as chunks:
+            while (chunk := _next(chunks, name)) is not None:
+                if not n_rows:
+                    _refuse_repeated(list(chunk.columns), name)
+                chunk.index = pd.RangeIndex(n_rows + 1, n_rows + len(chunk) + 1)
+                n_rows += len(chunk)
+                if len(chunk):
+                    yield chunk
         if not n_rows:
             raise ValueError(f"{name} has column names, but no rows.")
 
@@ -69,7 +73,7 @@ def _open(source: str | Path) -> io.BufferedReader:
     return io.BufferedReader(raw, HEAD)
 
 
-def _csv(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def _csv(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Chunks:
     dialect = dialect_of(head)
     first = head.decode(dialect.encoding, errors="replace").lstrip().splitlines()[0]
     header = next(csv.reader([first], delimiter=dialect.separator))
@@ -87,12 +91,12 @@ def _csv(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Iterator[pd.D
             yield chunk.rename(columns=lambda name: str(name).strip())
 
 
-def _json_lines(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def _json_lines(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Chunks:
     with pd.read_json(file, lines=True, chunksize=chunk_rows, encoding="utf-8") as chunks:
         yield from chunks
 
 
-def _parquet(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def _parquet(file: io.BufferedReader, head: bytes, chunk_rows: int) -> Chunks:
     require("pyarrow", "Reading Parquet", extra="parquet")
     from pyarrow import parquet
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -25,49 +26,30 @@ from whyflag.score import Score, evaluate
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class Background(CharacteristicFunction):
     """v(S; x) = Σ_r w_r e(x_S, r_Sᶜ), the average over reference rows r.
 
     Args:
-        score: The anomaly score e.
         rows: One reference row (d,); several (k, d), averaged; or a function that chooses rows
             for each query, (n, d) -> (n, k, d), such as `Nearest`.
         weights: Weights of the k rows; equal if none are given.
-        domain: Players, and columns that may not move; each column is a player if none is given.
     """
 
-    def __init__(
-        self,
-        score: Score,
-        rows: ArrayLike | Callable[[Matrix], Any],
-        weights: ArrayLike | None = None,
-        domain: Domain | None = None,
-    ) -> None:
-        self.score = score
-        self._choose: Callable[[Matrix], Any] | None = None
-        if callable(rows):
-            if domain is None and score.n_features is None:
-                raise ValueError(
-                    "Rows chosen by a function need a `domain` that names the columns."
-                )
-            self._choose = rows
-            n_columns = score.n_features
-        else:
-            self._rows = check_rows(np.atleast_2d(np.asarray(rows)), score.n_features, name="rows")
-            n_columns = self._rows.shape[1]
-        self.domain = Domain(n_columns or 0) if domain is None else domain
-        self._weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+    rows: ArrayLike | Callable[[Matrix], Any]
+    weights: ArrayLike | None = None
 
-    def _bind(self, X: Matrix) -> Game:
+    def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         references = self._references(X)  # n x k x d
         weights = self._normalised_weights(references.shape[1])  # k
-        return _BackgroundGame(self.score, self.domain, X, references, weights)
+        return _BackgroundGame(score, domain, X, references, weights)
 
     def _references(self, X: Matrix) -> Tensor:
         n, d = X.shape
-        if self._choose is None:
-            return np.broadcast_to(self._rows, (n, *self._rows.shape))
-        chosen = np.asarray(self._choose(X), dtype=np.float64)
+        if not callable(self.rows):
+            rows = check_rows(np.atleast_2d(np.asarray(self.rows)), d, name="rows")
+            return np.broadcast_to(rows, (n, *rows.shape))
+        chosen = np.asarray(self.rows(X), dtype=np.float64)
         if chosen.ndim != 3 or chosen.shape[::2] != (n, d) or chosen.shape[1] == 0:
             raise ValueError(
                 f"Rows chosen for queries {X.shape} must have shape ({n}, k, {d}), "
@@ -77,9 +59,9 @@ class Background(CharacteristicFunction):
         return chosen
 
     def _normalised_weights(self, k: int) -> Vector:
-        if self._weights is None:
+        if self.weights is None:
             return np.full(k, 1 / k)
-        given = self._weights
+        given = np.asarray(self.weights, dtype=np.float64)
         if given.shape != (k,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
             raise ValueError(
                 f"`weights` must be {k} numbers, none negative and not all zero, got {given}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import final
 
 import numpy as np
 
@@ -23,7 +24,8 @@ class Game(ABC):
         n_players: Number of players, p.
         n_evaluations: Score evaluations spent on each row so far, (n,).
         reference: The normal counterpart x*(∅) of each row, (n, d), where the game has one.
-        converged: Whether the minimisations behind each row arrived, (n,), where there are any.
+        ended: How the minimisations behind each row ended, (n,), where there are any: the worst
+            `Outcome` of each row.
         fallback: Rows whose values are those of another, slower definition, because this one does
             not hold there, (n,), where that can be.
     """
@@ -32,7 +34,7 @@ class Game(ABC):
     n_players: int
     n_evaluations: IntVector
     reference: Matrix | None = None
-    converged: BoolVector | None = None
+    ended: IntVector | None = None
     fallback: BoolVector | None = None
 
     @abstractmethod
@@ -47,17 +49,16 @@ class Game(ABC):
 
 
 class CharacteristicFunction(ABC):
-    """A definition of v(S; x), the score of x with only the players S present."""
+    """The settings of a definition of v(S; x), the score of x with only the players S present."""
 
-    score: Score
-    domain: Domain
-
-    def bind(self, X: Matrix) -> Game:
+    @final
+    def bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         """Do the work that each row needs once, for all rows: (n, d) -> n games."""
-        return self._bind(check_rows(X, self.domain.n_columns, columns=self.domain.columns))
+        return self._bind(score, domain, check_rows(X, domain.n_columns, columns=domain.columns))
 
     @abstractmethod
-    def _bind(self, X: Matrix) -> Game: ...
+    def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
+        """The same for rows that are checked."""
 
 
 def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slice]]:

@@ -6,10 +6,11 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_coalitions
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, check_coalitions
 from whyflag.domain import Domain
 from whyflag.games.base import Game, start_count, tiles
-from whyflag.minimise import Shape, minimise
+from whyflag.minimise import Limits, Shape, minimise
+from whyflag.outcome import Outcome
 from whyflag.score import Score, evaluate
 
 
@@ -18,7 +19,7 @@ class CoalitionMinimum(Game):
     """v(S; x) = e(y), y the minimum of the score near x with the columns of S kept."""
 
     reference: Matrix
-    converged: BoolVector
+    ended: IntVector
 
     def __init__(
         self,
@@ -29,14 +30,15 @@ class CoalitionMinimum(Game):
         gamma: float = 0.0,
         radius: float | None = None,
         shape: Shape = "box",
+        limits: Limits,
     ) -> None:
         self._score = score
         self._domain = domain
         self._X = X
-        self._gamma, self._radius, self._shape = gamma, radius, shape
+        self._gamma, self._radius, self._shape, self._limits = gamma, radius, shape, limits
         self.n_rows, self.n_players = len(X), domain.n_players
         self.n_evaluations = start_count(self.n_rows)
-        self.converged = np.ones(self.n_rows, dtype=np.bool_)
+        self.ended = np.full(self.n_rows, Outcome.ARRIVED)
         none = np.zeros((self.n_rows, domain.n_columns), dtype=np.bool_)
         self.reference = self._minimise(np.arange(self.n_rows), none, repeats=1)
 
@@ -63,7 +65,9 @@ class CoalitionMinimum(Game):
             gamma=self._gamma,
             radius=self._radius,
             shape=self._shape,
+            limits=self._limits,
         )
         self.n_evaluations[rows] += minimum.n_evaluations.reshape(-1, repeats).sum(axis=1)
-        self.converged[rows] &= np.all(minimum.converged.reshape(-1, repeats), axis=1)
+        ended = minimum.ended.reshape(-1, repeats).max(axis=1)
+        self.ended[rows] = np.maximum(self.ended[rows], ended)
         return minimum.point

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from whyflag.arrays import Matrix
@@ -10,6 +10,7 @@ from whyflag.checks import check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
+from whyflag.minimise import GAMMA, LIMITS, Limits
 from whyflag.score import Score
 
 
@@ -21,17 +22,15 @@ class LocalMinimum(CharacteristicFunction):
     One minimisation for each coalition: 2^p of them for an exact Shapley value.
 
     Args:
-        score: The anomaly score e.
-        domain: Scales, bounds and players.
-        gamma: Weight of the distance, γ. The paper uses 0.01.
+        gamma: Weight of the distance from x, γ, in units of the score. The paper uses 0.01.
+        limits: What a minimisation may spend.
     """
 
-    score: Score
-    domain: Domain
-    gamma: float = 0.01
+    gamma: float = GAMMA
+    limits: Limits = field(default=LIMITS, repr=False)
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
 
-    def _bind(self, X: Matrix) -> Game:
-        return CoalitionMinimum(self.score, self.domain, X, gamma=self.gamma)
+    def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
+        return CoalitionMinimum(score, domain, X, gamma=self.gamma, limits=self.limits)

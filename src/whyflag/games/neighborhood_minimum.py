@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from whyflag.arrays import Matrix
@@ -10,7 +10,7 @@ from whyflag.checks import check_choice, check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
-from whyflag.minimise import Shape
+from whyflag.minimise import LIMITS, Limits, Shape
 from whyflag.score import Score
 
 
@@ -24,20 +24,21 @@ class NeighborhoodMinimum(CharacteristicFunction):
     is the one that descent from x finds; a score with several may have a lower one.
 
     Args:
-        score: The anomaly score e.
-        domain: Scales, bounds and players.
-        radius: Size of M_x in units of the scale.
+        radius: Size of M_x in units of the scale. A row outside the range of normal rows is first
+            brought to the nearest point inside: M_x is around that.
         shape: "box" or "ball".
+        limits: What a minimisation may spend.
     """
 
-    score: Score
-    domain: Domain
     radius: float = 1.0
     shape: Shape = "box"
+    limits: Limits = field(default=LIMITS, repr=False)
 
     def __post_init__(self) -> None:
         check_number("radius", self.radius, above=0)
         check_choice("shape", self.shape, ("box", "ball"))
 
-    def _bind(self, X: Matrix) -> Game:
-        return CoalitionMinimum(self.score, self.domain, X, radius=self.radius, shape=self.shape)
+    def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
+        return CoalitionMinimum(
+            score, domain, X, radius=self.radius, shape=self.shape, limits=self.limits
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import final
 
@@ -13,7 +13,8 @@ from whyflag.checks import check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
 from whyflag.games.coalition_minimum import CoalitionMinimum
-from whyflag.minimise import minimise
+from whyflag.minimise import GAMMA, LIMITS, Limits, minimise
+from whyflag.outcome import Outcome
 from whyflag.score import Score, evaluate
 
 BROKEN = 0.5  # of the whole gain, if that is worth explaining: v̲ may exceed e(x) by less
@@ -36,26 +37,25 @@ class RelaxedMinimum(CharacteristicFunction):
     players v̂ takes many seconds a row: such a row keeps its v̲, and has not `converged`.
 
     Args:
-        score: The anomaly score e.
-        domain: Scales, bounds and players.
-        gamma: Weight of the distance, γ. The paper uses 0.01.
+        gamma: Weight of the distance from x, γ, in units of the score. The paper uses 0.01.
+        limits: What a minimisation may spend.
     """
 
-    score: Score
-    domain: Domain
-    gamma: float = 0.01
+    gamma: float = GAMMA
+    limits: Limits = field(default=LIMITS, repr=False)
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
 
-    def _bind(self, X: Matrix) -> Game:
-        relaxed = _RelaxedGame(self.score, self.domain, X, self.gamma)
+    def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
+        relaxed = _RelaxedGame(score, domain, X, self)
         if not relaxed.fallback.any():
             return relaxed
-        if self.domain.n_players > MOST_PLAYERS:
+        if domain.n_players > MOST_PLAYERS:
             relaxed.doubt()
             return relaxed
-        exact = CoalitionMinimum(self.score, self.domain, X[relaxed.fallback], gamma=self.gamma)
+        broken = X[relaxed.fallback]
+        exact = CoalitionMinimum(score, domain, broken, gamma=self.gamma, limits=self.limits)
         return _SoundGame(relaxed, exact)
 
 
@@ -64,7 +64,7 @@ class _SoundGame(Game):
     """v̲ where it holds, v̂ in the rows where it is broken."""
 
     reference: Matrix
-    converged: BoolVector
+    ended: IntVector
     fallback: BoolVector
 
     def __init__(self, relaxed: _RelaxedGame, exact: CoalitionMinimum) -> None:
@@ -91,24 +91,30 @@ class _SoundGame(Game):
     def _take_stock(self) -> None:
         self.n_evaluations = self._relaxed.n_evaluations.copy()
         self.n_evaluations[self.fallback] += self._exact.n_evaluations  # v̲ was tried first
-        self.converged = self._relaxed.converged.copy()
-        self.converged[self.fallback] = self._exact.converged
+        self.ended = self._relaxed.ended.copy()
+        self.ended[self.fallback] = self._exact.ended
 
 
 @final
 class _RelaxedGame(Game):
     reference: Matrix
-    converged: BoolVector
+    ended: IntVector
     fallback: BoolVector
 
-    def __init__(self, score: Score, domain: Domain, X: Matrix, gamma: float) -> None:
+    def __init__(self, score: Score, domain: Domain, X: Matrix, game: RelaxedMinimum) -> None:
         n, d = X.shape
         p = domain.n_players
         # The empty set and each singleton: one batch serves every coalition.
         alone = np.vstack([np.zeros((1, p), np.bool_), np.eye(p, dtype=np.bool_)])
         keep = np.tile(domain.expand(alone), (n, 1))  # n(p + 1) x d
         minimum = minimise(
-            score, np.repeat(X, p + 1, axis=0), keep, domain, gamma=gamma, basin="nearest"
+            score,
+            np.repeat(X, p + 1, axis=0),
+            keep,
+            domain,
+            gamma=game.gamma,
+            basin="nearest",
+            limits=game.limits,
         )
         self._score = score
         self._domain = domain
@@ -120,12 +126,12 @@ class _RelaxedGame(Game):
         self.n_evaluations = start_count(n)
         self.n_evaluations += minimum.n_evaluations.reshape(n, p + 1).sum(axis=1)
         self.reference = minima[:, 0].copy()
-        self.converged = np.all(minimum.converged.reshape(n, p + 1), axis=1)
+        self.ended = minimum.ended.reshape(n, p + 1).max(axis=1)
         self.fallback = self._is_broken()
 
     def doubt(self) -> None:
         """Keep v̲ where it is broken, and say that no minimum was reached there."""
-        self.converged &= ~self.fallback
+        self.ended[self.fallback] = Outcome.BROKEN_AVERAGE
         self.fallback = np.zeros_like(self.fallback)
 
     def _is_broken(self) -> BoolVector:

@@ -10,7 +10,7 @@ from whyflag.methods.ig import IG
 from whyflag.methods.ksh import KSH
 from whyflag.methods.marg import MARG
 from whyflag.methods.sfe import SFE
-from whyflag.methods.shapley import ShapleyMethod
+from whyflag.methods.shapley import ShapleyValue
 from whyflag.methods.wksh import WKSH
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "WKSH",
     "BoundMethod",
     "Method",
-    "ShapleyMethod",
+    "ShapleyValue",
     "get_method",
 ]
 
@@ -45,5 +45,5 @@ def get_method(method: str | Method) -> Method:
                 return known()
     raise ValueError(
         f"`method` must be one of {', '.join(METHODS)} or a configured method such as "
-        f"ASH(gamma=0.1), got {method!r}."
+        f"ASH(solver=Exact()), got {method!r}."
     )

@@ -8,11 +8,12 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import expit
 
-from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector, check_rows
-from whyflag.attribution import Attribution
+from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector
 from whyflag.checks import check_number, check_whole
+from whyflag.contributions import Contributions
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
 
 CHUNK = 2**20  # numbers that the neighbours of a chunk of rows may take, 8 MB
@@ -58,8 +59,9 @@ class ACE(Method):
         check_number("kl", self.kl, at_least=0)
         check_whole("seed", self.seed, at_least=0)
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        return _BoundACE(score, domain, background.mean(axis=0), self)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        mean = prepared.background.mean(axis=0)
+        return _BoundACE(prepared.score, prepared.domain, mean, self)
 
 
 @final
@@ -70,34 +72,30 @@ class _BoundACE(BoundMethod):
     mean: Vector  # d
     method: ACE
 
-    def attribute(self, X: Matrix) -> Attribution:
+    def attribute(self, X: Matrix) -> Contributions:
         domain = self.domain
-        rows = check_rows(X, domain.n_columns, columns=domain.columns)
-        n, d = rows.shape
+        n, d = X.shape
         n_neighbors = self.method.n_neighbors or max(64, 2 * d)
         # The same draw for every row: a row's attribution does not depend on its company.
         rng = np.random.default_rng(self.method.seed)
         noise = self.method.noise * rng.standard_normal((n_neighbors, d)) * domain.scale
         flip = rng.random((n_neighbors, d)) < self.method.flips
 
-        origin = np.where(domain.fixed, rows, self.mean)  # n x d
+        origin = np.where(domain.fixed, X, self.mean)  # n x d
         base = evaluate(self.score, origin)  # n
         coefficients = np.empty((n, d))
         size = max(1, CHUNK // (n_neighbors * d))
         for begin in range(0, n, size):
             some = slice(begin, begin + size)
-            near = self._neighbours(rows[some], noise, flip)  # r x N x d
+            near = self._neighbours(X[some], noise, flip)  # r x N x d
             scores = evaluate(self.score, near.reshape(-1, d)).reshape(near.shape[:2])
-            coefficients[some] = self._regress(rows[some], origin[some], near, scores, base[some])
-        shares = self._shares(coefficients * (rows - origin) / domain.scale)
-        return Attribution(
+            coefficients[some] = self._regress(X[some], origin[some], near, scores, base[some])
+        shares = self._shares(coefficients * (X - origin) / domain.scale)
+        return Contributions(
             values=shares,
             base_values=base,
-            scores=evaluate(self.score, rows),
-            **describe(domain, rows),
+            scores=evaluate(self.score, X),
             evaluations=np.full(n, n_neighbors + 2),
-            method=self.method.name,
-            settings=self.method.settings,
             additive=False,
             reference=origin,
         )

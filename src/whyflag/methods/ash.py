@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
-from whyflag.arrays import Matrix
-from whyflag.checks import check_choice, check_kind, check_number
-from whyflag.domain import Domain
-from whyflag.games import (
-    CharacteristicFunction,
-    LocalMinimum,
-    NeighborhoodMinimum,
-    RelaxedMinimum,
-)
+from whyflag.checks import check_kind
+from whyflag.games import CharacteristicFunction, RelaxedMinimum
 from whyflag.methods.base import BoundMethod, Method
-from whyflag.methods.shapley import ShapleyMethod
-from whyflag.score import Score
+from whyflag.methods.shapley import ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Kernel, ShapleySolver
 
 
@@ -28,35 +21,25 @@ class ASH(Method):
     Needs no background rows.
 
     Args:
-        gamma: Weight of the distance from x in the minimisations, γ, in units of the score.
-        game: "relaxed" (v̲, p + 1 minimisations a row), "local" (v̂, one for each coalition), or
-            "neighborhood" (v, within `radius` scales of x, without γ).
-        radius: Half the width of the box that "neighborhood" searches, in scales. A row outside the
-            range of normal rows is first brought to the nearest point inside: the box is round it.
+        game: What absence means: `RelaxedMinimum()` (v̲, p + 1 minimisations a row),
+            `LocalMinimum()` (v̂, one for each coalition), `NeighborhoodMinimum()` (v, within a
+            radius of x), each with settings of its own; or a characteristic function of yours.
         solver: How the sum over coalitions is done.
     """
 
     name: ClassVar[str] = "ASH"
 
-    gamma: float = 0.01
-    game: Literal["relaxed", "local", "neighborhood"] = "relaxed"
-    radius: float = 1.0
+    game: CharacteristicFunction = field(default_factory=RelaxedMinimum)
     solver: ShapleySolver = field(default_factory=Kernel)
 
     def __post_init__(self) -> None:
-        check_number("gamma", self.gamma, at_least=0)
-        check_choice("game", self.game, ("relaxed", "local", "neighborhood"))
-        check_number("radius", self.radius, above=0)
+        check_kind(
+            "game",
+            self.game,
+            CharacteristicFunction,
+            "a characteristic function such as RelaxedMinimum() or LocalMinimum(gamma=0.1)",
+        )
         check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return ShapleyMethod(
-            self._characteristic(score, domain), self.solver, self.name, self.settings
-        )
-
-    def _characteristic(self, score: Score, domain: Domain) -> CharacteristicFunction:
-        if self.game == "relaxed":
-            return RelaxedMinimum(score, domain, self.gamma)
-        if self.game == "local":
-            return LocalMinimum(score, domain, self.gamma)
-        return NeighborhoodMinimum(score, domain, self.radius)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        return ShapleyValue(prepared, self.game, self.solver)

@@ -1,4 +1,4 @@
-"""Attribution methods: settings that, bound to a score, attribute rows."""
+"""Attribution methods: settings that, bound to a prepared score, attribute rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, final
 
-from whyflag.arrays import Matrix, check_rows
-from whyflag.attribution import Attribution
-from whyflag.domain import Domain
+from whyflag.arrays import Matrix
+from whyflag.contributions import Contributions
+from whyflag.prepared import Prepared
 from whyflag.score import Ability, Score
 
 
@@ -25,20 +25,18 @@ class Method(ABC):
         return all(score.find(ability) is not None for ability in self.needs)
 
     @final
-    def bind(self, score: Score, domain: Domain, background: Matrix | None = None) -> BoundMethod:
-        """Do the work that needs no row to explain. `background`: normal rows, if there are any."""
+    def bind(self, prepared: Prepared) -> BoundMethod:
+        """Do the work that needs no row to explain."""
         for ability in self.needs:
-            if score.find(ability) is None:
-                raise TypeError(f"{self.name} needs {ability.meaning}, got {score.name}.")
-        if background is not None:
-            background = check_rows(background, domain.n_columns, name="background")
-        elif self.needs_background:
+            if prepared.score.find(ability) is None:
+                raise TypeError(f"{self.name} needs {ability.meaning}, got {prepared.score.name}.")
+        if self.needs_background and prepared.rows is None:
             raise ValueError(f"{self.name} needs normal rows as `background`, got none.")
-        return self._bind(score, domain, background)
+        return self._bind(prepared)
 
     @abstractmethod
-    def _bind(self, score: Any, domain: Domain, background: Any) -> BoundMethod:
-        """The score is of the type that the method needs; rows are there if it needs them."""
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        """The score has the abilities that the method needs; rows are there if it needs them."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -50,16 +48,5 @@ class BoundMethod(ABC):
     """A method with its score: it attributes rows."""
 
     @abstractmethod
-    def attribute(self, X: Matrix) -> Attribution:
-        """Attribute the score of each row: (n, d) -> n attributions."""
-
-
-def describe(domain: Domain, X: Matrix) -> dict[str, Any]:
-    """What every method's `Attribution` says of its rows and players."""
-    return {
-        "data": X,
-        "feature_names": domain.player_names,
-        "column_names": domain.columns,
-        "row_names": tuple(range(len(X))),
-        "membership": domain.membership,
-    }
+    def attribute(self, X: Matrix) -> Contributions:
+        """Attribute the score of each row: (n, d) -> n rows of contributions."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import Matrix, check_rows
-from whyflag.attribution import Attribution
+from whyflag.arrays import Matrix
 from whyflag.checks import check_number
+from whyflag.contributions import Contributions
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method, describe
-from whyflag.minimise import minimise
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.minimise import GAMMA, LIMITS, Limits, minimise
+from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
 
 
@@ -26,17 +27,19 @@ class COMP(Method):
 
     Args:
         gamma: Weight of the distance from x in the minimisation, γ, in units of the score.
+        limits: What a minimisation may spend.
     """
 
     name: ClassVar[str] = "comp"
 
-    gamma: float = 0.01
+    gamma: float = GAMMA
+    limits: Limits = field(default=LIMITS, repr=False)
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundCOMP(score, domain, self)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        return _BoundCOMP(prepared.score, prepared.domain, self)
 
 
 @final
@@ -46,23 +49,25 @@ class _BoundCOMP(BoundMethod):
     domain: Domain
     method: COMP
 
-    def attribute(self, X: Matrix) -> Attribution:
+    def attribute(self, X: Matrix) -> Contributions:
         domain = self.domain
-        rows = check_rows(X, domain.n_columns, columns=domain.columns)
-        nothing_kept = np.zeros(rows.shape, dtype=np.bool_)
+        nothing_kept = np.zeros(X.shape, dtype=np.bool_)
         minimum = minimise(
-            self.score, rows, nothing_kept, domain, gamma=self.method.gamma, basin="nearest"
+            self.score,
+            X,
+            nothing_kept,
+            domain,
+            gamma=self.method.gamma,
+            basin="nearest",
+            limits=self.method.limits,
         )
-        moved = (minimum.point - rows) / domain.scale  # n x d
-        return Attribution(
+        moved = (minimum.point - X) / domain.scale  # n x d
+        return Contributions(
             values=np.sqrt(moved**2 @ domain.membership.T),
             base_values=evaluate(self.score, minimum.point),
-            scores=evaluate(self.score, rows),
-            **describe(domain, rows),
+            scores=evaluate(self.score, X),
             evaluations=minimum.n_evaluations + 2,
-            method=self.method.name,
-            settings=self.method.settings,
             additive=False,
             reference=minimum.point,
-            converged=minimum.converged,
+            ended=minimum.ended,
         )

@@ -8,11 +8,13 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, check_rows
-from whyflag.attribution import Attribution
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.checks import check_number, check_whole
+from whyflag.contributions import Contributions
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.outcome import Outcome, ended_if
+from whyflag.prepared import Prepared
 from whyflag.score import Ability, Gradient, Score, evaluate
 from whyflag.score.answers import check_finite
 
@@ -51,8 +53,9 @@ class IG(Method):
                 f"`n_steps` must be at most `max_steps`, got {self.n_steps} and {self.max_steps}."
             )
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        return _BoundIG(score, domain, background.mean(axis=0), self)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        mean = prepared.background.mean(axis=0)
+        return _BoundIG(prepared.score, prepared.domain, mean, self)
 
 
 @final
@@ -63,23 +66,19 @@ class _BoundIG(BoundMethod):
     mean: Vector  # d
     method: IG
 
-    def attribute(self, X: Matrix) -> Attribution:
+    def attribute(self, X: Matrix) -> Contributions:
         domain = self.domain
-        rows = check_rows(X, domain.n_columns, columns=domain.columns)
-        reference = np.where(domain.fixed, rows, self.mean)  # n x d
-        way = _Way(self.score, self.score.need(Gradient), reference, rows - reference)
-        scores, base = evaluate(self.score, rows), evaluate(self.score, reference)
+        reference = np.where(domain.fixed, X, self.mean)  # n x d
+        way = _Way(self.score, self.score.need(Gradient), reference, X - reference)
+        scores, base = evaluate(self.score, X), evaluate(self.score, reference)
         columns, converged, n_points = self._integrate(way, base, scores)
-        return Attribution(
+        return Contributions(
             values=columns @ domain.membership.T,
             base_values=base,
             scores=scores,
-            **describe(domain, rows),
             evaluations=n_points + 2,
-            method=self.method.name,
-            settings=self.method.settings,
             reference=reference,
-            converged=converged,
+            ended=ended_if(converged, Outcome.OUT_OF_BUDGET),
         )
 
     def _integrate(

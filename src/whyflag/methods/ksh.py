@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from whyflag.arrays import Matrix
 from whyflag.checks import check_kind, check_whole
 from whyflag.clusters import cluster_centers
-from whyflag.domain import Domain
 from whyflag.games import Background
 from whyflag.methods.base import BoundMethod, Method
-from whyflag.methods.shapley import ShapleyMethod
-from whyflag.score import Score
+from whyflag.methods.shapley import ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Kernel, ShapleySolver
 
 
@@ -41,7 +39,7 @@ class KSH(Method):
         check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
         check_whole("seed", self.seed, at_least=0, at_most=2**32 - 1)
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        centers, sizes = cluster_centers(background, domain.scale, self.n_references, self.seed)
-        game = Background(score, centers, sizes, domain)
-        return ShapleyMethod(game, self.solver, self.name, self.settings)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        rows, scale = prepared.background, prepared.domain.scale
+        centers, sizes = cluster_centers(rows, scale, self.n_references, self.seed)
+        return ShapleyValue(prepared, Background(centers, sizes), self.solver)

@@ -7,10 +7,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix, Vector, check_rows
-from whyflag.attribution import Attribution
+from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.contributions import Contributions
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.prepared import Prepared
 from whyflag.score import Ability, Additive, Marginals, Score, evaluate
 
 
@@ -27,8 +28,9 @@ class MARG(Method):
     name: ClassVar[str] = "marg"
     needs: ClassVar[tuple[type[Ability], ...]] = (Marginals,)
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundMARG(score, score.need(Marginals), domain, self)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        score = prepared.score
+        return _BoundMARG(score, score.need(Marginals), prepared.domain)
 
 
 @final
@@ -37,21 +39,16 @@ class _BoundMARG(BoundMethod):
     score: Score
     marginals: Marginals
     domain: Domain
-    method: MARG
 
-    def attribute(self, X: Matrix) -> Attribution:
+    def attribute(self, X: Matrix) -> Contributions:
         domain = self.domain
-        rows = check_rows(X, domain.n_columns, columns=domain.columns)
         keep = np.vstack([domain.fixed, domain.membership | domain.fixed])  # (p + 1) x d
-        marginal = self.marginals.marginal(rows, keep) - log_units(self.marginals, domain, keep)
-        return Attribution(
+        marginal = self.marginals.marginal(X, keep) - log_units(self.marginals, domain, keep)
+        return Contributions(
             values=marginal[:, 1:] - marginal[:, :1],
             base_values=marginal[:, 0],
-            scores=evaluate(self.score, rows),
-            **describe(domain, rows),
-            evaluations=np.full(len(rows), len(keep) + 1),
-            method=self.method.name,
-            settings=self.method.settings,
+            scores=evaluate(self.score, X),
+            evaluations=np.full(len(X), len(keep) + 1),
             additive=self.score.find(Additive) is not None,
             scored_base=False,
         )

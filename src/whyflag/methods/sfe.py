@@ -7,11 +7,12 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Vector, check_rows
-from whyflag.attribution import Attribution
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.contributions import Contributions
 from whyflag.domain import Domain
-from whyflag.methods.base import BoundMethod, Method, describe
+from whyflag.methods.base import BoundMethod, Method
 from whyflag.methods.marg import log_units
+from whyflag.prepared import Prepared
 from whyflag.score import Ability, Marginals, Score, evaluate
 from whyflag.score.answers import check_finite
 
@@ -34,8 +35,9 @@ class SFE(Method):
     name: ClassVar[str] = "SFE"
     needs: ClassVar[tuple[type[Ability], ...]] = (Marginals,)
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix | None) -> BoundMethod:
-        return _BoundSFE(score, score.need(Marginals), domain, self)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        score = prepared.score
+        return _BoundSFE(score, score.need(Marginals), prepared.domain)
 
 
 @final
@@ -44,26 +46,21 @@ class _BoundSFE(BoundMethod):
     score: Score
     marginals: Marginals
     domain: Domain
-    method: SFE
 
-    def attribute(self, X: Matrix) -> Attribution:
-        rows = check_rows(X, self.domain.n_columns, columns=self.domain.columns)
+    def attribute(self, X: Matrix) -> Contributions:
         size = max(1, CHUNK // self.domain.n_columns**2)
-        parts = [self._search(rows[begin : begin + size]) for begin in range(0, len(rows), size)]
+        parts = [self._search(X[begin : begin + size]) for begin in range(0, len(X), size)]
         order = np.concatenate([order for order, _ in parts])  # n x p
         gains = np.concatenate([gains for _, gains in parts])  # n x p: in that order
         values = np.empty_like(gains)
         np.put_along_axis(values, order, np.array([consistent(row) for row in gains]), axis=1)
-        scores = evaluate(self.score, rows)
+        scores = evaluate(self.score, X)
         p = self.domain.n_players
-        return Attribution(
+        return Contributions(
             values=values,
             base_values=scores - values.sum(axis=1),
             scores=scores,
-            **describe(self.domain, rows),
-            evaluations=np.full(len(rows), p * (p + 1) // 2 + 1),
-            method=self.method.name,
-            settings=self.method.settings,
+            evaluations=np.full(len(X), p * (p + 1) // 2 + 1),
             scored_base=False,
         )
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from whyflag.arrays import Matrix
 from whyflag.checks import check_kind, check_whole
-from whyflag.domain import Domain
 from whyflag.games import Background, Nearest
 from whyflag.methods.base import BoundMethod, Method
-from whyflag.methods.shapley import ShapleyMethod
-from whyflag.score import Score
+from whyflag.methods.shapley import ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Kernel, ShapleySolver
 
 
@@ -35,7 +33,6 @@ class WKSH(Method):
         check_whole("n_references", self.n_references, at_least=1)
         check_kind("solver", self.solver, ShapleySolver, "a ShapleySolver such as Kernel()")
 
-    def _bind(self, score: Score, domain: Domain, background: Matrix) -> BoundMethod:
-        nearest = Nearest(background, domain, self.n_references)
-        game = Background(score, nearest, domain=domain)
-        return ShapleyMethod(game, self.solver, self.name, self.settings)
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        nearest = Nearest(prepared.background, prepared.domain, self.n_references)
+        return ShapleyValue(prepared, Background(nearest), self.solver)

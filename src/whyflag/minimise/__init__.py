@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import final
@@ -9,24 +10,22 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from whyflag.checks import check_choice, check_number
+from whyflag.checks import check_choice, check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape, rounding
-from whyflag.minimise.quasi_newton import MEMORY, descend
+from whyflag.minimise.quasi_newton import FLAT, MEMORY, descend
 from whyflag.minimise.starts import MARGIN, Basin, solve_from_several
+from whyflag.outcome import Outcome, ended_if
+from whyflag.records import join_rows, per_row
 from whyflag.score import Gradient, Score
 
-__all__ = ["Basin", "Minimum", "Shape", "minimise"]
+__all__ = ["GAMMA", "LIMITS", "Basin", "Limits", "Minimum", "Shape", "minimise"]
 
-MAX_GRADIENTS = 2000  # evaluations of a problem with a gradient
-MAX_DIFFERENCES = 200  # of a problem whose gradient is made of differences
-MAX_ROUNDS = 100  # over all columns of a problem without a gradient
+GAMMA = 0.01  # the paper's weight of the distance
 KINK = 1e-3  # slope, in score per scale: where descent ends on a steeper one, it was at a kink
-OTHER_DESCENTS = 4  # besides the one from the row itself
-OTHER_SEARCHES = 1
 FAR = 1e6  # scales: whoever has gone so far is asked whether the score still falls there
 FURTHER = 1.01  # times as far
 CHUNK = 2**22  # numbers that a chunk of problems may keep, 32 MB
@@ -34,13 +33,50 @@ CHUNK = 2**22  # numbers that a chunk of problems may keep, 32 MB
 
 @final
 @dataclass(frozen=True)
-class Minimum:
-    """Where each minimisation of a batch ended, and whether it had arrived."""
+class Limits:
+    """What a minimisation may spend, and when it has arrived.
 
-    point: Matrix  # b x d
-    loss: Vector  # b
-    converged: BoolVector  # b
-    n_evaluations: IntVector  # b
+    Attributes:
+        max_gradients: Evaluations of a problem with a gradient, from each start.
+        max_differences: Gradients that are made of differences, from each start.
+        max_rounds: Rounds over all columns of a problem without a gradient.
+        other_descents: Starts of a descent besides the row itself.
+        other_searches: Starts of a search without a gradient besides the row itself.
+        flat: The largest slope, in units of the score per scale of a column, that counts as none.
+    """
+
+    max_gradients: int = 2000
+    max_differences: int = 200
+    max_rounds: int = 100
+    other_descents: int = 4
+    other_searches: int = 1
+    flat: float = FLAT
+
+    def __post_init__(self) -> None:
+        for name in ("max_gradients", "max_differences", "max_rounds"):
+            check_whole(name, getattr(self, name), at_least=1)
+        for name in ("other_descents", "other_searches"):
+            check_whole(name, getattr(self, name), at_least=0)
+        check_number("flat", self.flat, at_least=0)
+
+
+LIMITS = Limits()
+
+
+@final
+@dataclass(frozen=True)
+class Minimum:
+    """Where each minimisation of a batch ended, and why."""
+
+    point: Matrix = per_row()  # b x d
+    loss: Vector = per_row()  # b
+    ended: IntVector = per_row()  # b: an `Outcome` each
+    n_evaluations: IntVector = per_row()  # b
+
+    @property
+    def converged(self) -> BoolVector:
+        """Which of them have arrived, (b,)."""
+        return self.ended == Outcome.ARRIVED
 
 
 def minimise(
@@ -53,6 +89,7 @@ def minimise(
     radius: float | None = None,
     shape: Shape = "box",
     basin: Basin = "lowest",
+    limits: Limits = LIMITS,
 ) -> Minimum:
     """Minimise the score around each row, some of its columns held (equation 3).
 
@@ -76,6 +113,7 @@ def minimise(
             ("ball").
         basin: Which minimum, if there are several: the "lowest" that was found, or the "nearest"
             that is normal.
+        limits: What each problem may spend.
     """
     check_number("gamma", gamma, at_least=0)
     check_number("radius", radius, above=0, or_none=True)
@@ -87,71 +125,94 @@ def minimise(
     b, d = X.shape
     n_free = everything.free.sum(axis=1)
     block = int(np.minimum(n_free, d - n_free).max()) if everything.curvature is not None else 0
-    size = max(1, CHUNK // ((1 + OTHER_DESCENTS) * (2 * MEMORY * d + 2 * block**2)))
+    n_starts = 1 + limits.other_descents
+    size = max(1, CHUNK // (n_starts * (2 * MEMORY * d + 2 * block**2)))
+    solve = _Solver(basin, limits)
     parts = []
     for begin in range(0, b, size):
         problems = everything.select(slice(begin, begin + size))
         if radius is not None and shape == "ball":
-            moves = within_ball(problems, radius, partial(_solve, basin=basin))
+            moves = within_ball(problems, radius, solve)
         else:
-            moves = _solve(problems, basin)
+            moves = solve(problems)
             _doubt(problems, moves)
         parts.append(_finish(problems, moves))
-    return Minimum(
-        point=np.concatenate([part.point for part in parts]),
-        loss=np.concatenate([part.loss for part in parts]),
-        converged=np.concatenate([part.converged for part in parts]),
-        n_evaluations=np.concatenate([part.n_evaluations for part in parts]),
-    )
+    return join_rows(parts)
 
 
-def _solve(problems: Problems, basin: Basin) -> Moves:
-    if problems.gradient is None:
-        return _solve_without_gradient(problems, basin)
-    found = solve_from_several(problems, _descend, OTHER_DESCENTS, basin)
-    # Where the gradient has no answer, it can lead nowhere.
-    blind = np.flatnonzero(~np.isfinite(found.loss))
-    if len(blind):
-        found.put(blind, _solve_without_gradient(problems.select(blind), basin))
-    return found
+@final
+@dataclass(frozen=True)
+class _Solver:
+    """Solves problems from several starts, by what is known of their score."""
 
+    basin: Basin
+    limits: Limits
 
-def _solve_without_gradient(problems: Problems, basin: Basin) -> Moves:
-    """Go down the slope of a smooth score; search one that jumps, or a staircase without slope."""
-    if problems.rough:
-        return solve_from_several(problems, _search, OTHER_SEARCHES, basin)
-    sloped = FiniteDifference(problems.score, problems.domain)
-    somewhere, everywhere = sloped.sloping(problems.points(problems.entry), problems.free)
-    found = Moves.none(problems)
-    found.n_evaluations[:] = sloped.n_calls
-    smooth, stairs = np.flatnonzero(somewhere), np.flatnonzero(~somewhere)
-    if len(smooth):
-        some = problems.select(smooth)
-        down = solve_from_several(
-            some, partial(_descend_differences, sloped=sloped), OTHER_DESCENTS, basin
-        )
-        found.put(smooth, _search_on(some, down, sloped, everywhere[smooth]))
-    if len(stairs):
-        some = problems.select(stairs)
-        found.put(stairs, solve_from_several(some, _search, OTHER_SEARCHES, basin))
-    return found
+    def __call__(self, problems: Problems) -> Moves:
+        if problems.gradient is None:
+            return self._without_gradient(problems)
+        found = self._from_several(problems, self._descend)
+        # Where the gradient has no answer, it can lead nowhere.
+        blind = np.flatnonzero(~np.isfinite(found.loss))
+        if len(blind):
+            found.put(blind, self._without_gradient(problems.select(blind)))
+        return found
 
+    def _without_gradient(self, problems: Problems) -> Moves:
+        """Go down the slope of a smooth score; search one that jumps, or is flat in steps."""
+        if problems.rough:
+            return self._from_several(problems, self._search, self.limits.other_searches)
+        sloped = FiniteDifference(problems.score, problems.domain)
+        somewhere, everywhere = sloped.sloping(problems.points(problems.entry), problems.free)
+        found = Moves.none(problems)
+        found.n_evaluations[:] = sloped.n_calls
+        smooth, stairs = np.flatnonzero(somewhere), np.flatnonzero(~somewhere)
+        if len(smooth):
+            some = problems.select(smooth)
+            down = self._from_several(some, partial(self._descend_differences, sloped=sloped))
+            found.put(smooth, self._search_on(some, down, sloped, everywhere[smooth]))
+        if len(stairs):
+            some = problems.select(stairs)
+            found.put(stairs, self._from_several(some, self._search, self.limits.other_searches))
+        return found
 
-def _search_on(
-    problems: Problems, down: Moves, sloped: FiniteDifference, everywhere: BoolVector
-) -> Moves:
-    """Search on where descent knew nothing of some columns, or ended on a slope, as at a kink."""
-    _, gradient, _ = problems.with_gradient(Gradient(sloped.value_and_grad)).loss_and_grad(down.u)
-    loose = problems.loose(down.u, gradient)
-    slope = gradient if loose is None else gradient * loose
-    down.n_evaluations[:] += sloped.n_calls
-    kinked = (np.abs(slope).max(axis=1) > KINK) | ~down.converged
-    unsure = np.flatnonzero(kinked | ~everywhere)
-    if len(unsure):
-        begin = down.select(unsure)
-        begin.n_evaluations[:] = 0
-        down.put(unsure, search(problems.select(unsure), begin, MAX_ROUNDS))
-    return down
+    def _from_several(
+        self, problems: Problems, solve: Callable[[Problems], Moves], others: int | None = None
+    ) -> Moves:
+        others = self.limits.other_descents if others is None else others
+        return solve_from_several(problems, solve, others, self.basin)
+
+    def _descend(self, problems: Problems) -> Moves:
+        return descend(problems, self.limits.max_gradients, self.limits.flat)
+
+    def _descend_differences(self, problems: Problems, sloped: FiniteDifference) -> Moves:
+        by_differences = problems.with_gradient(Gradient(sloped.value_and_grad))
+        down = descend(by_differences, self.limits.max_differences, self.limits.flat)
+        down.n_evaluations[:] *= sloped.n_calls
+        return down
+
+    def _search(self, problems: Problems) -> Moves:
+        begin = Moves.none(problems)
+        begin.loss[:] = problems.loss(begin.u)
+        begin.n_evaluations[:] = 1
+        return search(problems, begin, self.limits.max_rounds)
+
+    def _search_on(
+        self, problems: Problems, down: Moves, sloped: FiniteDifference, everywhere: BoolVector
+    ) -> Moves:
+        """Search on where descent knew nothing of some columns, or ended on a slope (a kink)."""
+        by_differences = problems.with_gradient(Gradient(sloped.value_and_grad))
+        _, gradient, _ = by_differences.loss_and_grad(down.u)
+        loose = problems.loose(down.u, gradient)
+        slope = gradient if loose is None else gradient * loose
+        down.n_evaluations[:] += sloped.n_calls
+        kinked = (np.abs(slope).max(axis=1) > KINK) | ~down.converged
+        unsure = np.flatnonzero(kinked | ~everywhere)
+        if len(unsure):
+            begin = down.select(unsure)
+            begin.n_evaluations[:] = 0
+            down.put(unsure, search(problems.select(unsure), begin, self.limits.max_rounds))
+        return down
 
 
 def _doubt(problems: Problems, found: Moves) -> None:
@@ -167,23 +228,6 @@ def _doubt(problems: Problems, found: Moves) -> None:
         found.n_evaluations[far] += 2
 
 
-def _descend(problems: Problems) -> Moves:
-    return descend(problems, MAX_GRADIENTS)
-
-
-def _descend_differences(problems: Problems, sloped: FiniteDifference) -> Moves:
-    down = descend(problems.with_gradient(Gradient(sloped.value_and_grad)), MAX_DIFFERENCES)
-    down.n_evaluations[:] *= sloped.n_calls
-    return down
-
-
-def _search(problems: Problems) -> Moves:
-    begin = Moves.none(problems)
-    begin.loss[:] = problems.loss(begin.u)
-    begin.n_evaluations[:] = 1
-    return search(problems, begin, MAX_ROUNDS)
-
-
 def _finish(problems: Problems, moves: Moves) -> Minimum:
     """Turn moves into points; a row outside the bounds stays there if that is better."""
     point = problems.points(moves.u)
@@ -192,9 +236,12 @@ def _finish(problems: Problems, moves: Moves) -> Minimum:
     if outside.any():
         stay[outside] = problems.score(problems.X[outside]) / problems.unit
     better = stay < moves.loss
+    ended = ended_if(moves.converged, Outcome.OUT_OF_BUDGET)
+    ended[~moves.converged & (np.abs(moves.u).max(axis=1) > FAR)] = Outcome.NO_BOTTOM
+    ended[~moves.converged & ~np.isfinite(moves.loss)] = Outcome.NOT_FINITE
     return Minimum(
         point=np.where(better[:, None], problems.X, point),
         loss=np.where(better, stay, moves.loss) * problems.unit,
-        converged=moves.converged,
+        ended=ended,
         n_evaluations=moves.n_evaluations + outside,
     )

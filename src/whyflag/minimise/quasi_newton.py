@@ -28,14 +28,14 @@ FORETOLD = 0.1  # of a gain: who foretold it better than that may make longer st
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def descend(problems: Problems, max_evaluations: int) -> Moves:
+def descend(problems: Problems, max_evaluations: int, flat: float = FLAT) -> Moves:
     """Minimise every problem from its start, never going up by more than rounding.
 
     One evaluation of the batch is one trial of every problem in it: a problem whose trial is not
     low enough shortens its step while the others go on, and one that has arrived leaves.
     """
     ended = Moves.none(problems)
-    state = _State.at_start(problems)
+    state = _State.at_start(problems, flat)
     for n_evaluations in range(1, max_evaluations + 1):
         endless = np.abs(state.u).max(axis=1) > ENDLESS
         state.arrived &= ~endless
@@ -80,6 +80,7 @@ class _State:
     """The problems still under way."""
 
     problems: Problems
+    flat: float  # the largest slope that counts as none
     which: IntVector  # b: their places in the whole batch
     u: Matrix  # b x d
     loss: Vector  # b
@@ -97,7 +98,7 @@ class _State:
     metric: Metric | None
 
     @classmethod
-    def at_start(cls, problems: Problems) -> _State:
+    def at_start(cls, problems: Problems, flat: float) -> _State:
         b = len(problems)
         u = problems.start.copy(order="F")
         loss, gradient, regime = problems.loss_and_grad(u)
@@ -106,6 +107,7 @@ class _State:
         spectra = problems.spectra
         state = cls(
             problems=problems,
+            flat=flat,
             which=np.arange(b),
             u=u,
             loss=loss,
@@ -118,7 +120,7 @@ class _State:
             earlier=loss.copy(),
             flattest=_largest(slope),
             idle=np.zeros(b, dtype=np.int64),
-            arrived=np.isfinite(loss) & _is_flat(slope),
+            arrived=np.isfinite(loss) & (_largest(slope) <= flat),
             past=[],
             metric=None if spectra is None else Metric(spectra, problems, regime),
         )
@@ -192,7 +194,7 @@ def _advance(state: _State) -> None:
     # No gain in sight, and no past to blame for it, or blamed already: this is the bottom.
     patience = np.where(has_past, 2 * FORGET, PATIENCE)
     nothing_in_sight = level | (np.abs(promise) <= resolution)
-    state.arrived = _is_flat(slope) | ((state.idle >= patience) & nothing_in_sight)
+    state.arrived = (_largest(slope) <= state.flat) | ((state.idle >= patience) & nothing_in_sight)
 
 
 def _longest_step(state: _State, promise: Vector, gain: Vector) -> Vector:
@@ -286,7 +288,3 @@ def _is_curved(product: Vector, square: Vector) -> BoolVector:
 
 def _largest(slope: Matrix) -> Vector:
     return np.abs(slope).max(axis=1)
-
-
-def _is_flat(slope: Matrix) -> BoolVector:
-    return _largest(slope) <= FLAT

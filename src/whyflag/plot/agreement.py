@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.display import number, shorten
+from whyflag.attribution.display import number, shorten
 from whyflag.plot.style import check_row, features_on_y, largest, new_axes
 
 # Okabe and Ito's palette, and a mark of its own for each member.

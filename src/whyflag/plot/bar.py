@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.display import shorten
+from whyflag.attribution.display import shorten
 from whyflag.plot.style import (
     INK,
     PALE,
@@ -15,9 +15,9 @@ from whyflag.plot.style import (
     check_row,
     colour,
     features_on_y,
+    labelled,
     largest,
     new_axes,
-    observed,
     title_of,
 )
 
@@ -49,7 +49,7 @@ def bar(
         ax.barh(y, values[j], color=colour(values[j]), height=0.7)
         if errors[j] > 0:
             ax.errorbar(values[j], y, xerr=errors[j], color=INK, capsize=3, lw=1.2)
-        labels.append(observed(attribution, row, j))
+        labels.append(labelled(attribution, row, j))
     if len(rest):
         ax.barh(len(shown), values[rest].sum(), color=PALE, height=0.7)
         labels.append(f"{len(rest)} others")

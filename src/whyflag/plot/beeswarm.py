@@ -8,7 +8,7 @@ import numpy as np
 
 from whyflag.arrays import IntVector, Vector
 from whyflag.attribution import Attribution
-from whyflag.display import shorten
+from whyflag.attribution.display import shorten
 from whyflag.plot.style import INK, features_on_y, largest, new_axes
 
 BINS = 80  # dots in the same bin stand beside one another

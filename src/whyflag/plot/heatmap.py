@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.display import number, shorten
+from whyflag.attribution.display import number, shorten
 from whyflag.plot.style import LOWERS, RAISES, largest, new_axes
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from whyflag.arrays import IntVector, Vector
 from whyflag.attribution import Attribution
-from whyflag.display import held, number, shorten
+from whyflag.attribution.display import number, observed, shorten
 from whyflag.extras import require
 
 RAISES, LOWERS = "#d55e00", "#0072b2"  # of Okabe and Ito's palette
@@ -57,10 +57,10 @@ def features_on_y(ax: Any, labels: list[str]) -> None:
     ax.grid(axis="x", color=GRID, lw=0.8)
 
 
-def observed(attribution: Attribution, row: int, feature: int) -> str:
+def labelled(attribution: Attribution, row: int, feature: int) -> str:
     """The name of a feature with what it has in a row."""
     name = shorten(attribution.feature_names[feature])
-    return f"{name} = {shorten(held(attribution, attribution.data[row], feature), 16)}"
+    return f"{name} = {shorten(observed(attribution, row, feature), 16)}"
 
 
 def title_of(attribution: Attribution, row: int) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from whyflag.attribution import Attribution
-from whyflag.display import number
+from whyflag.attribution.display import number
 from whyflag.plot.style import (
     INK,
     PALE,
     check_row,
     colour,
     features_on_y,
+    labelled,
     largest,
     new_axes,
-    observed,
     title_of,
 )
 
@@ -39,7 +39,7 @@ def waterfall(
     shown, rest = largest(values, max_features)
     ax = new_axes(ax, len(shown) + bool(len(rest)))
     # From the top, which is the score, down to what is normal.
-    steps = [(values[j], observed(attribution, row, j), colour(values[j])) for j in shown]
+    steps = [(values[j], labelled(attribution, row, j), colour(values[j])) for j in shown]
     if len(rest):
         steps.append((values[rest].sum(), f"{len(rest)} others", PALE))
     end = attribution.scores[row]

@@ -8,7 +8,7 @@ import numpy as np
 
 from whyflag.arrays import Vector, check_rows
 from whyflag.attribution import Attribution
-from whyflag.display import held, shorten
+from whyflag.attribution.display import held, observed, shorten
 from whyflag.plot.style import INK, LOWERS, PALE, RAISES, check_row, new_axes, title_of
 
 
@@ -42,11 +42,11 @@ def whatif(
     ax = new_axes(ax, len(columns), height=0.5)
     labels = []
     for y, (feature, column) in enumerate(zip(blamed, columns, strict=True)):
-        observed, target = attribution.data[row, column], attribution.reference[row, column]
-        unit = abs(observed - target) or 1.0
+        value, target = attribution.data[row, column], attribution.reference[row, column]
+        unit = abs(value - target) or 1.0
         if normal is not None:
             low, middle, high = np.percentile(normal[:, column], [5, 50, 95])
-            unit = max(high - low, abs(observed - target), 1e-300)
+            unit = max(high - low, abs(value - target), 1e-300)
             ax.barh(
                 y,
                 (high - low) / unit,
@@ -55,7 +55,7 @@ def whatif(
                 height=0.5,
             )
             ax.plot([(middle - target) / unit] * 2, [y - 0.25, y + 0.25], color=PALE, lw=1.2)
-        start = (observed - target) / unit
+        start = (value - target) / unit
         ax.annotate(
             "",
             (0, y),
@@ -65,7 +65,7 @@ def whatif(
         ax.plot(start, y, "o", color=RAISES, ms=7)
         ax.plot(0, y, "o", color=LOWERS, ms=7)
         texts = (
-            (start, held(attribution, attribution.data[row], feature), start >= 0),
+            (start, observed(attribution, row, feature), start >= 0),
             (0, held(attribution, attribution.reference[row], feature), start < 0),
         )
         for x, text, right in texts:

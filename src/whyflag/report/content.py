@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.display import categories_of, held
+from whyflag.attribution.display import categories_of, held, observed
 from whyflag.distribution import Distribution
 from whyflag.explainer import Explainer
 from whyflag.report.groups import groups_of
@@ -24,7 +22,6 @@ def content(
     attribution: Attribution,
     explain: Explainer | None = None,
     normal: Distribution | None = None,
-    unseen: Mapping[tuple[Any, str], str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """All that the page shows, of the rows with the highest scores.
 
@@ -32,7 +29,6 @@ def content(
         attribution: What is reported.
         explain: What made it, for a check of what mending the culprits does.
         normal: How normal values are distributed, to set observed ones against.
-        unseen: Categories that are none of the known, by name of the row and of the feature.
     """
     order = np.argsort(-attribution.scores, kind="stable")[:MOST_ROWS]
     shown = attribution[order]
@@ -49,7 +45,7 @@ def content(
             "score": _number(shown.scores[i]),
             "base": _number(shown.base_values[i]),
             "group": group_of[i],
-            "features": [_feature(shown, i, int(j), unseen) for j in _largest(shown, i)],
+            "features": [_feature(shown, i, int(j)) for j in _largest(shown, i)],
         }
         row["rest"] = _number(
             shown.values[i].sum() - sum(feature["value"] for feature in row["features"])
@@ -97,15 +93,11 @@ def _largest(attribution: Attribution, i: int) -> Any:
     return np.argsort(-np.abs(attribution.values[i]), kind="stable")[:MOST_FEATURES]
 
 
-def _feature(
-    attribution: Attribution, i: int, j: int, unseen: Mapping[tuple[Any, str], str]
-) -> dict[str, Any]:
-    observed = held(attribution, attribution.data[i], j)
-    name = attribution.row_names[i], attribution.feature_names[j]
+def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
     said: dict[str, Any] = {
         "feature": j,
         "value": _number(attribution.values[i, j]),
-        "observed": unseen.get(name, observed),
+        "observed": observed(attribution, i, j),
     }
     single = attribution.membership[j].sum() == 1 and not categories_of(attribution, j)
     if single:

@@ -10,7 +10,7 @@ import numpy as np
 from whyflag.arrays import IntVector, Matrix, Tensor
 from whyflag.attribution import Attribution
 from whyflag.explainer import Explainer
-from whyflag.minimise import minimise
+from whyflag.minimise import GAMMA, minimise
 
 MOST_MENDED = 5
 
@@ -41,7 +41,7 @@ def mend(attribution: Attribution, explain: Explainer) -> Mended:
         chosen[np.arange(n)[:, None], last, features[:, : last + 1]] = True
     free = (chosen @ attribution.membership).reshape(n * k, -1)
     rows = np.repeat(attribution.data, k, axis=0)
-    found = minimise(explain.score, rows, ~free, explain.domain, gamma=0.01)
+    found = minimise(explain.score, rows, ~free, explain.domain, gamma=GAMMA)
     scores = explain.score(found.point).reshape(n, k)
     blamed = np.take_along_axis(attribution.values, features, axis=1) > 0
     points = found.point.reshape(n, k, -1)

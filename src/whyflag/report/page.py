@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
@@ -29,7 +27,6 @@ def write_report(
     title: str = "Why were these rows flagged?",
     n_rows: int | None = None,
     n_flagged: int | None = None,
-    unseen: Mapping[tuple[Any, str], str] | None = None,
 ) -> None:
     """Write a report of attributions: one file that opens from disk, without a network.
 
@@ -43,13 +40,11 @@ def write_report(
         title: The title.
         n_rows: How many rows there were, if the attribution is of some of them only.
         n_flagged: How many of these were flagged.
-        unseen: What was observed where a category is none of the known, by name of the row and of
-            the feature.
     """
     parts = files("whyflag.report")
     # Everything that is filled in is escaped; data and code are apart.
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    data = content(attribution, _of_one_detector(attribution, explain), normal, unseen or {})
+    data = content(attribution, _of_one_detector(attribution, explain), normal)
     data["n_rows"] = data["n_rows"] if n_rows is None else n_rows
     data["n_flagged"] = data["n_flagged"] if n_flagged is None else n_flagged
     template = environment.from_string((parts / "page.html").read_text(encoding="utf-8"))

@@ -11,8 +11,9 @@ from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector
 from whyflag.clusters import cluster_centers
 from whyflag.domain import Domain
 from whyflag.games import Background, RelaxedMinimum
-from whyflag.methods import ShapleyMethod
-from whyflag.minimise import minimise
+from whyflag.methods import ShapleyValue
+from whyflag.minimise import GAMMA, minimise
+from whyflag.prepared import Prepared
 from whyflag.score import Score
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import of_size, sample_of_size
@@ -33,8 +34,8 @@ def equation_4() -> Iterator[Finding]:
     for name in ("Thyroid", "BreastW"):
         X, guilty = planted(name)
         score, domain = gmm(name), Domain.infer(data(name)[1].train)
-        said = ShapleyMethod(RelaxedMinimum(score, domain), Exact()).attribute(X).values
-        found = minimise(score, *_problems(X), domain, gamma=0.01, basin="nearest")
+        said = ShapleyValue(Prepared(score, domain), RelaxedMinimum(), Exact()).attribute(X).values
+        found = minimise(score, *_problems(X), domain, gamma=GAMMA, basin="nearest")
         minima = found.point.reshape(len(X), -1, X.shape[1])
         other = _relaxed(score, X, minima, once=False)
         yield Finding(
@@ -64,7 +65,7 @@ def regression_weights() -> Iterator[Finding]:
     """The printed weight, and the middle size left out, with all coalitions at hand."""
     for name in ("Thyroid", "U2R"):
         X = planted(name)[0][:40]
-        game = RelaxedMinimum(gmm(name), Domain.infer(data(name)[1].train)).bind(X)
+        game = RelaxedMinimum().bind(gmm(name), Domain.infer(data(name)[1].train), X)
         exact = Exact().solve(game)
         every = as_published.inner_coalitions(game.n_players)
         some = as_published.inner_coalitions(game.n_players, leave_out=game.n_players // 2)
@@ -100,7 +101,7 @@ def sampling() -> Iterator[Finding]:
         X = planted(name)[0][:4]
         d, train = X.shape[1], data(name)[1].train
         centers, sizes = cluster_centers(train, Domain.infer(train).scale, 8, SEED)
-        game = Background(gmm(name), centers, sizes).bind(X)
+        game = Background(centers, sizes).bind(gmm(name), Domain(X.shape[1]), X)
         reference = Kernel(budget=40_000, seed=1).solve(game)
         whole = np.vstack([of_size(d, 1), ~of_size(d, 1)])  # these sizes are counted whole
         rng = np.random.default_rng(SEED)
@@ -141,7 +142,9 @@ def minimiser() -> Iterator[Finding]:
         score, domain = gmm(name), Domain.infer(data(name)[1].train)
         said, other = [], []
         for gamma in (0.001, 0.1, 10.0):
-            ours = ShapleyMethod(RelaxedMinimum(score, domain, gamma), Exact()).attribute(X)
+            ours = ShapleyValue(Prepared(score, domain), RelaxedMinimum(gamma), Exact()).attribute(
+                X
+            )
             said.append(mrr(ours.values, guilty))
             begin, keep = _problems(X)
             found = as_published.adam_minimum(score, begin, ~keep, gamma)

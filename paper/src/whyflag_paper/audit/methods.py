@@ -10,7 +10,8 @@ from whyflag.clusters import cluster_centers
 from whyflag.domain import Domain
 from whyflag.explainer import Explainer
 from whyflag.games import Background
-from whyflag.methods import ACE, COMP, KSH, MARG, ShapleyMethod
+from whyflag.methods import ACE, COMP, KSH, MARG, ShapleyValue
+from whyflag.prepared import Prepared
 from whyflag.shapley import Kernel
 from whyflag_paper import as_published
 from whyflag_paper.audit.findings import (
@@ -55,7 +56,8 @@ def references() -> Iterator[Finding]:
         train = data(name)[1].train
         said = Explainer(gmm(name), train, KSH())(X).values
         centers, _ = cluster_centers(train, Domain.infer(train).scale, 8, 0)
-        other = ShapleyMethod(Background(gmm(name), centers), Kernel()).attribute(X).values
+        prepared = Prepared(gmm(name), Domain(X.shape[1]))
+        other = ShapleyValue(prepared, Background(centers), Kernel()).attribute(X).values
         yield Finding(
             "KSH's references", f"{name}-GMM", "MRR", mrr(said, guilty), mrr(other, guilty)
         )

@@ -2,75 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.contributions import Contributions
 from whyflag.extras import require
+from whyflag.outcome import FELL_BACK, Outcome, still_alarming
+from whyflag.records import join_rows, per_row, select_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Attribution(Contributions):
     """How much of each row's anomaly score is due to each feature (or group of features).
 
-    Slices like the rows do: `attribution[3]`, `attribution[:10]`, `attribution[flagged]`.
+    Slices like the rows do: `attribution[3]`, `attribution[:10]`, `attribution[flagged]`; finds a
+    row by its name: `attribution.row("B004")`; and goes through them: `for each in attribution`.
 
     Attributes:
-        values: The attributions, (n, p). Positive: this feature makes the row more anomalous. If
-            `additive`, they sum for each row to `scores` − `base_values`, in units of the score.
-        base_values: The score that a row would have with no feature present, v(∅), (n,).
-        scores: The anomaly score of each row, e(x), (n,).
         data: The rows, (n, d).
+        row_names: Names of the rows, n.
         feature_names: Names of the players, p.
         column_names: Names of the columns of `data`, d.
-        row_names: Names of the rows, n.
-        reference: What would have been normal, x*(∅), (n, d); None where a method has none.
-        threshold: The score above which the detector raises an alarm; None where it names none.
-        standard_errors: How far the values may be off because not every coalition was counted,
-            (n, p): zero where every one was, infinite where too few were drawn to tell; None
-            where a method draws none.
-        converged: Whether the work behind a row reached its goal, (n,): minimisations a minimum,
-            integrals and draws their precision. None where a method has no such work.
-        fallback: Whether the method's own definition did not hold on a row, so that a slower one
-            took its place, (n,). None where a method has no other.
-        scored_base: Whether `base_values` are scores of what a method calls normal. By marg and
-            SFE they are not: nothing is known there, and what is left is a constant.
+        membership: Which columns each player has, bool (p, d).
+        categories: The names of the columns of a player that is a category in 0/1 columns.
+        shown: What people should see in place of a value, by player, n: a category that is not
+            known, a gap that was filled. None where nothing is.
         method: The method's name.
         settings: The method's settings.
-        additive: Whether the values are parts of the score.
         unit: What corresponds to one nat of an energy, in units of the score.
-        evaluations: Score evaluations spent on each row, (n,).
-        membership: Which columns each player has, bool (p, d).
+        threshold: The score above which the detector raises an alarm; None where it names none.
         members: The attributions that were combined into this one, if it is an ensemble's.
     """
 
-    values: Matrix
-    base_values: Vector
-    scores: Vector
-    data: Matrix
+    data: Matrix = per_row()
+    row_names: tuple[Any, ...] = per_row()
     feature_names: tuple[str, ...]
     column_names: tuple[str, ...]
-    row_names: tuple[Any, ...]
     membership: BoolMatrix
-    evaluations: IntVector
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    additive: bool = True
     unit: float = 1.0
     threshold: float | None = None
-    reference: Matrix | None = None
-    standard_errors: Matrix | None = None
-    converged: BoolVector | None = None
-    fallback: BoolVector | None = None
-    scored_base: bool = True
     members: tuple[Attribution, ...] = ()
 
     @property
@@ -125,12 +109,12 @@ class Attribution:
             return tuple(" ".join(filter(None, texts)) for texts in zip(*named, strict=True))
         said: list[list[str]] = [[] for _ in range(len(self))]
         for i in np.flatnonzero(self._missed):
-            said[i].append(_MISSED)
+            said[i].append(Outcome(self._ended[i]).sentence)
         if self.threshold is not None:
             for i in np.flatnonzero(self.still_alarming):
-                said[i].append(_still_alarming(self.base_values[i], self.threshold))
+                said[i].append(still_alarming(self.base_values[i], self.threshold))
         for i in np.flatnonzero(self._fell_back):
-            said[i].append(_FELL_BACK)
+            said[i].append(FELL_BACK)
         return tuple(map(" ".join, said))
 
     @property
@@ -168,9 +152,6 @@ class Attribution:
             raise ValueError(f"Values by {self.method} are not parts of the score.")
         return self.scores - self.base_values - self.values.sum(axis=1)
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     def __repr__(self) -> str:
         n, p = self.values.shape
         alarms = "" if self.threshold is None else f" ({int(self.flagged.sum())} flagged)"
@@ -183,15 +164,26 @@ class Attribution:
         warnings = "".join(f", {rows.sum()} {what}" for rows, what in counts if rows.any())
         return f"<Attribution by {by}: {n} rows{alarms}, {p} features{warnings}>"
 
+    def _repr_html_(self) -> str:
+        from whyflag.attribution.display import as_html
+
+        return as_html(self)
+
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])
-        changes: dict[str, Any] = {
-            name: None if (array := getattr(self, name)) is None else array[chosen]
-            for name in _PER_ROW
-        }
-        names = tuple(self.row_names[i] for i in chosen)
-        members = tuple(member[rows] for member in self.members)
-        return replace(self, row_names=names, members=members, **changes)
+        members = tuple(member[chosen] for member in self.members)
+        return replace(select_rows(self, chosen), members=members)
+
+    def __iter__(self) -> Iterator[Attribution]:
+        return (self[i] for i in range(len(self)))
+
+    def row(self, name: Any) -> Attribution:
+        """The row of this name; several, if they share it."""
+        chosen = [i for i, other in enumerate(self.row_names) if other == name]
+        if not chosen:
+            known = ", ".join(map(repr, self.row_names[:5]))
+            raise KeyError(f"There is no row {name!r}; the first names are {known}.")
+        return self[chosen]
 
     def top(self, k: int = 3) -> pd.DataFrame:
         """The k largest attributions of each row, with what was observed and what is normal.
@@ -251,9 +243,32 @@ class Attribution:
             error_std=None if self.standard_errors is None else self.standard_errors.copy(),
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """The attributions as JSON would have them: what is not finite is null."""
+        from whyflag.attribution.archive import to_json
+
+        return to_json(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the attributions to a file: arrays and JSON, no code."""
+        from whyflag.attribution.archive import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Attribution:
+        """Read attributions that `save` wrote; settings come back as texts. Nothing is run."""
+        from whyflag.attribution.archive import load
+
+        return load(path)
+
+    @property
+    def _ended(self) -> IntVector:
+        return np.zeros(len(self), np.int64) if self.ended is None else self.ended
+
     @property
     def _missed(self) -> BoolVector:
-        return np.zeros(len(self), np.bool_) if self.converged is None else ~self.converged
+        return self._ended != Outcome.ARRIVED
 
     @property
     def _fell_back(self) -> BoolVector:
@@ -264,45 +279,9 @@ class Attribution:
         return held[0] if len(held) == 1 else held
 
 
-# What `remarks` says; one place words it for the terminal, for files and for the report.
-_MISSED = "The computation did not reach its goal on this row: take its figures with care."
-_FELL_BACK = "The fast definition does not hold on this row: another took its place."
-
-
-def _still_alarming(base: float, alarm: float) -> str:
-    digits = 4
-    while digits < 17 and f"{base:.{digits}g}" == f"{alarm:.{digits}g}":
-        digits += 1  # as few as tell the two apart
-    return (
-        f"What was found as normal still raises the alarm: its score is {base:.{digits}g}, "
-        f"the alarm is at {alarm:.{digits}g}."
-    )
-
-
-_PER_ROW = (
-    "values",
-    "base_values",
-    "scores",
-    "data",
-    "evaluations",
-    "reference",
-    "standard_errors",
-    "converged",
-    "fallback",
-)
-
-
 def concatenate(parts: Sequence[Attribution]) -> Attribution:
     """Put attributions by the same method under one another."""
-    first = parts[0]
-    joined: dict[str, Any] = {
-        name: None
-        if getattr(first, name) is None
-        else np.concatenate([getattr(part, name) for part in parts])
-        for name in _PER_ROW
-    }
-    names = tuple(name for part in parts for name in part.row_names)
     members = tuple(
         concatenate(same) for same in zip(*(part.members for part in parts), strict=True)
     )
-    return replace(first, row_names=names, members=members, **joined)
+    return replace(join_rows(parts), members=members)

@@ -1,0 +1,56 @@
+"""What a method finds: arrays with an entry for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.outcome import Outcome
+from whyflag.records import per_row
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Contributions:
+    """What each player contributes to the score of each row.
+
+    Attributes:
+        values: The attributions, (n, p). Positive: this feature makes the row more anomalous. If
+            `additive`, they sum for each row to `scores` − `base_values`, in units of the score.
+        base_values: The score that a row would have with no feature present, v(∅), (n,).
+        scores: The anomaly score of each row, e(x), (n,).
+        evaluations: Score evaluations spent on each row, (n,).
+        reference: What would have been normal, x*(∅), (n, d); None where a method has none.
+        standard_errors: How far the values may be off because not every coalition was counted,
+            (n, p): zero where every one was, infinite where too few were drawn to tell; None
+            where a method draws none.
+        ended: How the work behind a row ended, (n,): an `Outcome` each. None where a method has
+            no work that could fail.
+        fallback: Whether the method's own definition did not hold on a row, so that a slower one
+            took its place, (n,). None where a method has no other.
+        additive: Whether the values are parts of the score.
+        scored_base: Whether `base_values` are scores of what a method calls normal. By marg and
+            SFE they are not: nothing is known there, and what is left is a constant.
+    """
+
+    values: Matrix = per_row()
+    base_values: Vector = per_row()
+    scores: Vector = per_row()
+    evaluations: IntVector = per_row()
+    reference: Matrix | None = per_row(default=None)
+    standard_errors: Matrix | None = per_row(default=None)
+    ended: IntVector | None = per_row(default=None)
+    fallback: BoolVector | None = per_row(default=None)
+    additive: bool = True
+    scored_base: bool = True
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def converged(self) -> BoolVector | None:
+        """Whether the work behind a row reached its goal, (n,).
+
+        Minimisations a minimum, integrals and draws their precision. None where a method has no
+        such work.
+        """
+        return None if self.ended is None else self.ended == Outcome.ARRIVED
