@@ -2,14 +2,17 @@
 
 import re
 import shlex
+import tomllib
 from importlib import import_module
 from importlib.util import find_spec
-from inspect import signature
+from inspect import isclass, isfunction, signature
+from pkgutil import iter_modules
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import whyflag
 from test_readme import ROOT, blocks
 from whyflag.cli import app
 
@@ -193,3 +196,49 @@ def test_the_names_of_the_glossary_are_in_the_code():
 def test_every_page_is_in_the_navigation():
     listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), flags=re.M)
     assert sorted(listed) == sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+
+
+# Modules that the others are made of, and the command line: not for users of the library.
+INTERNAL = {"arrays", "checks", "cli", "clusters", "extras", "files", "parallel", "records"}
+
+
+def public_names():
+    """`__all__` of a package, and the classes and functions that a public module defines."""
+    for name in ("", *sorted(module.name for module in iter_modules(whyflag.__path__))):
+        if name in INTERNAL:
+            continue
+        module = import_module(f"whyflag.{name}".rstrip("."))
+        own = [
+            each
+            for each, value in vars(module).items()
+            if not each.startswith("_")
+            and (isclass(value) or isfunction(value))
+            and value.__module__ == module.__name__
+        ]
+        yield from ((module.__name__, each) for each in getattr(module, "__all__", own))
+
+
+def test_the_api_page_has_every_public_name():
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^::: (whyflag\S*)$", text, flags=re.M)
+    assert len(set(listed)) == len(listed)
+    names = {name.rpartition(".")[2] for name in listed}
+    lacking = [f"{module}.{name}" for module, name in public_names() if name not in names]
+    assert not lacking, f"docs/api.md lacks {', '.join(lacking)}"
+
+
+def test_the_layers_in_contributing_are_those_that_are_enforced():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (drawn,) = re.findall(r"^```\n(cli > .+?)^```", text, flags=re.M | re.S)
+    assert [layer.split() for layer in drawn.split(">")] == [layer.split() for layer in layers]
+
+
+def test_contributing_names_every_folder_and_file_of_the_library():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^\| folder or file .+?(?=^$)", text, flags=re.M | re.S)
+    first = " ".join(line.split("|")[1] for line in table.splitlines())
+    modules = iter_modules(whyflag.__path__)
+    expected = {f"{each.name}/" if each.ispkg else f"{each.name}.py" for each in modules}
+    assert set(re.findall(r"`(\S+)`", first)) == expected
