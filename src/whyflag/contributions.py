@@ -16,10 +16,11 @@ class Contributions:
     Attributes:
         values: The attributions, (n, p). Positive: this feature makes the row more anomalous. If
             `additive`, they sum for each row to `scores` − `base_values`, in units of the score.
-        base_values: The score that a row would have with no feature present, v(∅), (n,).
+        base_values: The score with no feature present, v(∅), (n,): that of the reference, or an
+            average over reference rows.
         scores: The anomaly score of each row, e(x), (n,).
         evaluations: Score evaluations spent on each row, (n,).
-        reference: What would have been normal, x*(∅), (n, d); None where a method has none.
+        reference: A normal row for each row, x*(∅), (n, d); None where a method has none.
         standard_errors: How far the values may be off because not every coalition was counted,
             (n, p): zero where every one was, infinite where too few were drawn to tell; None
             where a method draws none.
@@ -28,8 +29,8 @@ class Contributions:
         fallback: Whether the method's own definition did not hold on a row, so that a slower one
             took its place, (n,). None where a method has no other.
         additive: Whether the values are parts of the score.
-        scored_base: Whether `base_values` are scores of what a method calls normal. By marg and
-            SFE they are not: nothing is known there, and what is left is a constant.
+        scored_base: Whether `base_values` are scores of normal values. Those of marg and SFE are
+            not: they are a constant that is left when no feature is known.
     """
 
     values: Matrix = per_row()

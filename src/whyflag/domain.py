@@ -1,4 +1,4 @@
-"""What values a row may take: scale, bounds, binary and fixed columns, and who the players are."""
+"""What values a row may take: scale, bounds, binary and fixed columns, and the players."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ _NUMBERS = {"scale": np.nan, "lower": -np.inf, "upper": np.inf, "center": np.nan
 class Domain:
     """The values that a row may take, and the players among whom its score is divided.
 
-    This is all that ASH keeps of the training data: a few numbers for each column, and a few
-    typical rows.
+    A player is a column, or a group of columns, that gets one attribution. ASH and comp need no
+    more of the normal rows than this: a few numbers for each column, and a few typical rows.
+    `Domain.infer` measures them.
 
     Args:
         columns: The names of the columns, or their number (DataFrames then bring the names).
         scale: What counts as a unit of change in each column (a standard deviation, say).
             Distances are measured in it.
-        lower: The smallest value of each column.
-        upper: The largest value of each column.
+        lower: The smallest normal value of each column that the search may find.
+        upper: The largest one. Rows that are explained may lie outside.
         center: A typical value of each column, where the search for normal values looks first
             when the score has no gradient. NaN where there is none.
         typical: A few typical rows, (k, d), where the search for normal values begins as well.
         binary: Columns that hold 0 or 1 (their bounds are 0 and 1, their scale is 1).
-        fixed: Columns that may not move: they keep the row's value whatever happens.
+        fixed: Columns that always keep the row's value. A player that has only such columns gets
+            an attribution of zero.
         players: Groups of columns that are present or absent together and get one attribution
             (the one-hot columns of a category, the lags of a sensor), by name. Columns that are
             in no group are players of their own.
@@ -104,8 +106,8 @@ class Domain:
         """Read the domain off normal rows (an array or a DataFrame).
 
         Scale is the standard deviation, center the median; a column that holds both 0 and 1,
-        and nothing else, is binary. Columns are unbounded, as in the paper, unless `bounded` asks
-        for the range that the rows span.
+        and nothing else, is binary. Columns are unbounded unless `bounded`: then the bounds are
+        the smallest and the largest value among the rows, as `Explainer` has them.
         """
         table = read_table(background, name="background")
         rows = table.values
@@ -271,10 +273,10 @@ class Domain:
 
 
 def typical_rows(rows: Matrix, scale: Vector) -> Matrix:
-    """A few rows that stand for all: (n, d) -> (k, d)."""
+    """Centres of up to eight clusters of the rows, which stand for all: (n, d) -> (k, d)."""
     some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
     centers, sizes = cluster_centers(rows[some], scale, TYPICAL, n_init=3)
-    # A cluster of one is an outlier, and a row of somebody's, word for word.
+    # A cluster of one is an outlier, and would reveal a row of the data as it is.
     return centers[sizes > 1] if (sizes > 1).any() else centers
 
 

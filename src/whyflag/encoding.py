@@ -19,7 +19,7 @@ GAP = "no value"
 
 
 class MissingValuesError(ValueError):
-    """There are gaps, and nobody said what to do about them."""
+    """There are missing values, and it was not said what to do about them."""
 
 
 class TooManyCategoriesError(ValueError):

@@ -24,8 +24,9 @@ BEST = ("marg", "wKSH", "comp")
 class Ensemble:
     """Explains rows by several methods, or several detectors, and combines what they say.
 
-    No method wins always, and the paper's authors advise to use several together. How far they
-    agreed on a row is `Attribution.agreement`; what each of them said, `Attribution.members`.
+    No method is best for every detector, so several can be used together. The result has the
+    average of their shares: positive attributions, divided by their sum in the row. How far they
+    agree on a row is `Attribution.agreement`; what each of them found, `Attribution.members`.
 
     Args:
         explainers: The members: explainers of any detectors by any methods, over the same
@@ -53,10 +54,10 @@ class Ensemble:
         threshold: float | None = None,
         n_jobs: int = 1,
     ) -> Ensemble:
-        """Several methods on one detector, those left out that its score does not allow.
+        """Several methods on one detector; those that its score does not allow are left out.
 
-        By default the methods that together find culprits best in the paper's experiments
-        (docs/reproduction.md). The other arguments are those of `Explainer`.
+        By default marg, wKSH and comp, which together find known culprits best in the experiments
+        of docs/reproduction.md. The other arguments are those of `Explainer`.
 
         >>> from whyflag.detectors import GMM
         >>> normal = np.random.default_rng(0).normal(size=(500, 3))
@@ -91,7 +92,7 @@ class Ensemble:
 
     @property
     def domain(self) -> Domain:
-        """What values a row may take by the first member, and who the players are by all."""
+        """What values a row may take, by the first member; the players are the same for all."""
         return self.explainers[0].domain
 
     def __repr__(self) -> str:
@@ -107,14 +108,15 @@ class Ensemble:
 
 
 def combine(members: Sequence[Attribution]) -> Attribution:
-    """Combine attributions of the same rows into one: the average of their shares of the blame.
+    """Combine attributions of the same rows into one: the average of their shares.
 
-    The values of a row are positive and sum to one. Members of one detector count alike; of
-    several detectors, each by how far it finds the row above normal, so that one that sees nothing
-    strange has little to say. What would have been normal is taken from the first member that
-    says so. Scores and thresholds of several detectors are averages in units of each one's score,
-    so that `flagged` means that they are beyond their thresholds on average; there is no threshold
-    unless each has one.
+    The values of a row are not negative and sum to one (to zero if no member has a positive
+    attribution). Members of one detector have equal weights. Members of several detectors are
+    weighted by score minus base value, in units of each score: a detector that finds the row
+    normal has little weight. The reference, the row that is called normal, is that of the first
+    member that has one. Scores and thresholds of several detectors are averages in units of each
+    score, so that `flagged` means that they are above their thresholds on average; there is no
+    threshold unless each detector has one.
 
     Args:
         members: Attributions by different methods, of different detectors, or both.
@@ -126,7 +128,7 @@ def combine(members: Sequence[Attribution]) -> Attribution:
         if not np.array_equal(member.data, members[0].data):
             raise ValueError("Attributions can be combined if they are of the same rows.")
     shares = np.array([member.shares for member in members])  # k x n x p
-    weights = _weights(members) * shares.any(axis=2)  # k x n: who blames nothing has no say
+    weights = _weights(members) * shares.any(axis=2)  # k x n: no share, no weight
     total = weights.sum(axis=0)  # n
     lead = _lead(members)
     return replace(
@@ -160,7 +162,7 @@ def _same_detector(members: Sequence[Attribution]) -> bool:
 
 
 def _lead(members: Sequence[Attribution]) -> Attribution:
-    """The first member that says what would have been normal, if any does."""
+    """The first member that has a reference; if none has, the first member."""
     return next((member for member in members if member.reference is not None), members[0])
 
 

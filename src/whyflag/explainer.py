@@ -1,4 +1,4 @@
-"""The front door: detector + background rows -> Attribution."""
+"""Where users begin: a detector and normal rows in, attributions of flagged rows out."""
 
 from __future__ import annotations
 
@@ -34,21 +34,27 @@ WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
 class Explainer:
     """Explains why a detector finds rows anomalous.
 
+    The anomaly score of a row is divided among its features: each gets the part of the score that
+    is due to it. The default method, ASH, also finds values near the row's own that the detector
+    would call normal.
+
     Args:
         detector: A fitted detector, or a function from rows (n, d) to scores (n,), high =
             anomalous; whatever `as_score` takes. Columns that it was fitted with by name are
             matched by name.
-        background: Normal rows, (n, d): an array or a DataFrame. Not needed by ASH, comp, marg
-            and SFE if `domain` is given.
-        method: Name of a method of the paper, in any case, or a configured method such as
-            `ASH(game=LocalMinimum())`.
-        domain: What values a row may take, and who the players are; read off the background if
-            none is given. Then values stay within the range of the background, whatever is known
-            of the score.
-        players: Groups of columns that get one attribution, by name; as in `Domain`, if none is
-            given.
-        fixed: Columns that may not move; as in `Domain`, if none is given.
-        threshold: A score beyond this is an alarm; the detector's own if none is given.
+        background: Normal rows, (n, d), such as those the detector was fitted to: an array or a
+            DataFrame. Not needed by ASH, comp, marg and SFE if `domain` is given.
+        method: Name of a method ("ASH", "comp", "KSH", "wKSH", "IG", "ACE", "marg" or "SFE"; upper
+            or lower case), or a configured method such as `ASH(game=LocalMinimum())`.
+        domain: What values a row may take, and the players: the columns, or groups of columns,
+            that get an attribution. Read off the background if none is given: normal values then
+            stay within the range of the background.
+        players: Groups of columns that get one attribution, by name, such as the 0/1 columns of a
+            category. Without groups each column gets its own. Only without a `domain`, which has
+            players of its own.
+        fixed: Columns that keep the row's value; they get an attribution of zero. Only without a
+            `domain`, which has fixed columns of its own.
+        threshold: A score above this is an alarm; the detector's own if none is given.
         n_jobs: Processes that explain rows at the same time, if that takes long enough to be worth
             it; -1 for one on every core. Changes no value by more than 1e-9 of the largest of its
             row.
@@ -100,7 +106,7 @@ class Explainer:
 
     @property
     def domain(self) -> Domain:
-        """What values a row may take, and who the players are."""
+        """What values a row may take, and the players."""
         return self.prepared.domain
 
     def __repr__(self) -> str:

@@ -111,7 +111,7 @@ def _measure(
 
 
 def _guilty(culprits: Any, shape: tuple[int, ...], names: Sequence[str]) -> BoolMatrix:
-    """Who is guilty, bool (n, p), from any way to say it."""
+    """Which features are culprits, bool (n, p), from any way to say it."""
     n, p = shape
     given = np.asarray(culprits) if isinstance(culprits, np.ndarray) else None
     if given is not None and given.dtype == np.bool_ and given.shape == (n, p):

@@ -23,9 +23,13 @@ UNIT_ROWS = 1000  # normal rows that tell how much the score varies among them
 class Prepared:
     """A score, the domain of its rows, and normal rows, if there are any.
 
+    `prepare` makes one, and a method is bound to it. Several methods can share one, as in
+    `Ensemble.of`: then the detector and the normal rows are read once.
+
     Attributes:
         score: The anomaly score, with its unit and its threshold.
-        domain: What values a row may take, and who the players are.
+        domain: What values a row may take, and the players: the columns, or groups of columns,
+            that get an attribution.
         rows: Normal rows, (n, d); None where there are none.
     """
 
@@ -56,7 +60,13 @@ def prepare(
 ) -> Prepared:
     """Read and check a detector, its normal rows, and what values rows may take.
 
-    The arguments are those of `Explainer`. What has been prepared is taken as it is.
+    The arguments are those of `Explainer`. A `Prepared` in place of the detector is returned as it
+    is. Without a domain, bounds, scales and typical rows are measured on the background, and so is
+    the unit of a score that does not know it.
+
+    >>> rows = np.random.default_rng(0).normal(size=(100, 2))
+    >>> prepare(lambda X: (X**2).sum(axis=1), rows).domain
+    Domain(2 columns (0 binary, 0 fixed), 2 players)
     """
     told = [name for name, given in (("players", players), ("fixed", len(fixed))) if given]
     if isinstance(detector, Prepared):

@@ -1,4 +1,4 @@
-"""The result: who is to blame, by how much, and what would have been normal."""
+"""The result: which features contribute, by how much, and which values are normal."""
 
 from whyflag.attribution.base import Attribution, concatenate
 

@@ -119,12 +119,12 @@ class Attribution(Contributions):
 
     @property
     def order(self) -> IntVector:
-        """Positions of the features of each row, from the most to the least to blame, (n, p)."""
+        """Positions of the features of each row, from the largest attribution down, (n, p)."""
         return np.argsort(-self.values, axis=1, kind="stable")
 
     @property
     def shares(self) -> Matrix:
-        """Share of the blame of each feature, (n, p): positive values, divided by their sum.
+        """Share of each feature, (n, p): positive attributions, divided by their sum.
 
         Zero throughout in a row that has no positive value.
         """
@@ -136,8 +136,8 @@ class Attribution(Contributions):
     def agreement(self) -> Vector:
         """How far the members of an ensemble agree on each row, (n,).
 
-        The part of the blame that two members lay on the same features, averaged over pairs of
-        members: 1 if all lay the same shares, 0 if no two blame a feature in common.
+        The part of their shares that two members give to the same features, averaged over pairs
+        of members: 1 if all give the same shares, 0 if no two have a feature in common.
         """
         if not self.members:
             raise ValueError(f"Agreement is between members of an ensemble, got {self!r}.")

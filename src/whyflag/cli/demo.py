@@ -21,7 +21,7 @@ def demo(
         Path, typer.Option("--output", "-o", help="Folder for the data, the model and the report.")
     ] = Path("whyflag-demo"),
 ) -> None:
-    """Show what gives the wines of a stranger away, on data that come with scikit-learn."""
+    """Show why wines of a third producer are flagged, on data that come with scikit-learn."""
     from sklearn.datasets import load_wine
 
     data, grower = load_wine(return_X_y=True, as_frame=True)

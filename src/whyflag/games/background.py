@@ -28,7 +28,9 @@ from whyflag.score import Score, evaluate
 @final
 @dataclass(frozen=True, eq=False)
 class Background(CharacteristicFunction):
-    """v(S; x) = Σ_r w_r e(x_S, r_Sᶜ), the average over reference rows r.
+    """Absent features take the values of reference rows r, on average.
+
+    v(S; x) = Σ_r w_r e(x_S, r_Sᶜ).
 
     Args:
         rows: One reference row (d,); several (k, d), averaged; or a function that chooses rows

@@ -23,7 +23,8 @@ class Game(ABC):
         n_rows: Number of rows, n.
         n_players: Number of players, p.
         n_evaluations: Score evaluations spent on each row so far, (n,).
-        reference: The normal counterpart x*(∅) of each row, (n, d), where the game has one.
+        reference: The values of each row with no player present, x*(∅), (n, d), where the game
+            has one such row.
         ended: How the minimisations behind each row ended, (n,), where there are any: the worst
             `Outcome` of each row.
         fallback: Rows whose values are those of another, slower definition, because this one does
@@ -49,7 +50,7 @@ class Game(ABC):
 
 
 class CharacteristicFunction(ABC):
-    """The settings of a definition of v(S; x), the score of x with only the players S present."""
+    """A definition of v(S; x), the score of x with only the players S present; its settings."""
 
     @final
     def bind(self, score: Score, domain: Domain, X: Matrix) -> Game:

@@ -17,7 +17,9 @@ from whyflag.score import Score
 @final
 @dataclass(frozen=True)
 class LocalMinimum(CharacteristicFunction):
-    """v̂(S; x) = e(x̂*(S)), where x̂*(S) minimises e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S.
+    """Absent features take the values of lowest score near x, found anew for each coalition: v̂.
+
+    v̂(S; x) = e(x̂*(S)), where x̂*(S) minimises e(y) + γ/|Sᶜ| Σ_{i∉S} dist(y_i, x_i), y_S = x_S.
 
     One minimisation for each coalition: 2^p of them for an exact Shapley value.
 

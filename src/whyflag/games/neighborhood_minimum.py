@@ -17,7 +17,9 @@ from whyflag.score import Score
 @final
 @dataclass(frozen=True)
 class NeighborhoodMinimum(CharacteristicFunction):
-    """v(S; x) = e(x*(S)), where x*(S) minimises e(y) over y ∈ M_x, y_S = x_S.
+    """Absent features take the values of lowest score within a radius of x: v.
+
+    v(S; x) = e(x*(S)), where x*(S) minimises e(y) over y ∈ M_x, y_S = x_S.
 
     M_x holds the points of the domain within a radius of x, in units of the columns' scales: a
     box (each column within the radius) or a ball (the Euclidean norm of all columns). The minimum

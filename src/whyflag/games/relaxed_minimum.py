@@ -25,13 +25,14 @@ DRAWN = 128  # coalitions that are looked at, besides single players and all but
 @final
 @dataclass(frozen=True)
 class RelaxedMinimum(CharacteristicFunction):
-    """v̲(S; x) = e(z), where z_S = x_S, and elsewhere z is the average of x̂*(∅) and x̂*({i}), i ∈ S.
+    """Absent features take an average of p + 1 minima of the score near x: v̲.
 
+    v̲(S; x) = e(z), where z_S = x_S, and elsewhere z is the average of x̂*(∅) and x̂*({i}), i ∈ S.
     p + 1 minimisations serve every coalition. Each x̂* minimises what that of `LocalMinimum` does,
     in the nearest basin that is normal: an average of points from several basins lies in none.
     (The paper's equation 4 as printed adds x̂*(∅) once for each member of S; its text has it once.)
 
-    Where columns go together tightly, an average can break their bond. A v̲(S) above e(x) can not
+    An average can break a strong correlation between columns. A v̲(S) above e(x) can not
     be a minimum, because x itself has the lower score. A row in which some coalition has one that
     is far above gets v̂, the values of `LocalMinimum`, and `fallback` says so. With more than 32
     players v̂ takes many seconds a row: such a row keeps its v̲, and has not `converged`.

@@ -22,8 +22,9 @@ CHUNK = 2**20  # numbers that the neighbours of a chunk of rows may take, 8 MB
 @final
 @dataclass(frozen=True)
 class ACE(Method):
-    """φ_i = softplus(w_i u_i) / Σ_j softplus(w_j u_j), with w the ridge regression near x.
+    """Anomaly contribution explainer: shares of a linear model of the score, fitted around x.
 
+    φ_i = softplus(w_i u_i) / Σ_j softplus(w_j u_j), with w from a ridge regression near x:
     min_w Σ_z π(z) (a(z) − w·u(z))² + (α/N) ‖w‖², over N neighbours z of x (Zhang et al. 2019).
     u is a row in units of the scales and a its score in its unit, both counted from the mean of
     the background, where a model without an intercept is zero; π(z) = exp(−‖u(z) − u(x)‖² / σ²),
@@ -76,7 +77,7 @@ class _BoundACE(BoundMethod):
         domain = self.domain
         n, d = X.shape
         n_neighbors = self.method.n_neighbors or max(64, 2 * d)
-        # The same draw for every row: a row's attribution does not depend on its company.
+        # The same draw for every row: a row's attribution does not depend on the other rows.
         rng = np.random.default_rng(self.method.seed)
         noise = self.method.noise * rng.standard_normal((n_neighbors, d)) * domain.scale
         flip = rng.random((n_neighbors, d)) < self.method.flips

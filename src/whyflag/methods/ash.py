@@ -1,4 +1,4 @@
-"""ASH, the anomaly Shapley value: the paper's method."""
+"""ASH, the anomaly Shapley value: absent features take near values that are normal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ from whyflag.shapley import Kernel, ShapleySolver
 @final
 @dataclass(frozen=True)
 class ASH(Method):
-    """Anomaly Shapley value: absent features take values that make the row as normal as can be.
+    """Anomaly Shapley value: absent features take near values that make the row least anomalous.
 
-    Needs no background rows.
+    The Shapley value divides score − base value among the features. It asks for the score of the
+    row with only some of its features present. Here the absent ones take the values, near the
+    row's own, at which the detector's score is lowest. With all of them absent that is a whole
+    normal row near x: the reference, whose score is the base value.
+
+    Needs no background rows. This is the method of Takeishi & Kawahara (TMLR 2023).
 
     Args:
         game: What absence means: `RelaxedMinimum()` (v̲, p + 1 minimisations a row),

@@ -13,9 +13,13 @@ from whyflag.score import Ability, Score
 
 
 class Method(ABC):
-    """A method's settings. `bind` gives it a score to explain."""
+    """A method's settings. `bind` gives it a score to explain.
 
-    name: ClassVar[str]  # as in the paper's tables
+    A subclass is a frozen dataclass with a `name`, its settings as fields, and `_bind`.
+    docs/guides/method.md writes one.
+    """
+
+    name: ClassVar[str]  # as results and messages have it
     needs: ClassVar[tuple[type[Ability], ...]] = ()  # what must be known of the score
     needs_background: ClassVar[bool] = False
 

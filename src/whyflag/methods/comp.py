@@ -20,10 +20,12 @@ from whyflag.score import Score, evaluate
 @final
 @dataclass(frozen=True)
 class COMP(Method):
-    """|x̂*(∅) − x|, each column in units of its scale.
+    """Anomaly compensation: how far each feature is from its value in a normal row near x.
 
-    These are distances, not parts of the score: they do not add up to it. A player of several
-    columns gets the Euclidean norm of its columns. Needs no background rows.
+    |x̂*(∅) − x|, each column in units of its scale, where x̂*(∅) minimises the score plus a small
+    penalty on the distance from x. These are distances, not parts of the score: they do not add up
+    to it. A player of several columns gets the Euclidean norm of its columns. Needs no background
+    rows.
 
     Args:
         gamma: Weight of the distance from x in the minimisation, γ, in units of the score.

@@ -24,7 +24,10 @@ CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
 @final
 @dataclass(frozen=True)
 class IG(Method):
-    """φ_i = (x_i − r_i) ∫₀¹ ∂e/∂x_i (r + t (x − r)) dt, r the mean of the background.
+    """Integrated gradients: what each feature adds to the score on the line from the mean to x.
+
+    φ_i = (x_i − r_i) ∫₀¹ ∂e/∂x_i (r + t (x − r)) dt, r the mean of the background. Needs a score
+    with a gradient.
 
     The values sum to e(x) − e(r) as exactly as the integral is computed; `Attribution.unexplained`
     is what is missing. The rise of the score over any piece of the way is known, so a piece whose

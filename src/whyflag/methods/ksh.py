@@ -19,7 +19,8 @@ from whyflag.shapley import Kernel, ShapleySolver
 class KSH(Method):
     """Kernel SHAP with k-means centres of the background as references, weighted by cluster size.
 
-    Every feature gets its value: none is left out, whatever their number.
+    The Shapley value, where absent features take the values of the references, on average. Every
+    feature gets its value: none is left out, whatever their number.
 
     Args:
         n_references: Number of centres.

@@ -18,9 +18,10 @@ from whyflag.score import Ability, Additive, Marginals, Score, evaluate
 @final
 @dataclass(frozen=True)
 class MARG(Method):
-    """The marginal score of each feature: −log p(x_i) of a density, (x_i − r_i)² of an error.
+    """The marginal score: how anomalous each feature is if only it is looked at.
 
-    It sees nothing of how features go together. The values are parts of the score only if the
+    −log p(x_i) of a density, (x_i − r_i)² of an error of reconstruction r. It does not see whether
+    features go together. The values are parts of the score only if the
     score is a sum over features. Densities are those of columns in units of their scales, so that
     metres and millimetres give the same values. Fixed columns are given: −log p(x_i | x_F).
     """

@@ -23,13 +23,15 @@ STEP = 1e-9  # of the largest: scores that differ by less are equal, values by m
 @final
 @dataclass(frozen=True)
 class SFE(Method):
-    """i_k = argmax_i e(x_{i_1}, …, x_{i_{k−1}}, x_i): next is what is most anomalous with the rest.
+    """Sequential feature explanation: the order in which features, added one by one, are anomalous.
 
-    The greedy "sequential marginal" of Siddiqui et al. (2019). `Attribution.order` is this
-    sequence. The values are what each feature adds to the marginal score, brought into the same
-    order: where a later feature adds more than an earlier one, they share (isotonic regression;
-    of those that share, the earlier one is ahead by a billionth). They sum to the score, less a
-    constant for the units of a density.
+    i_k = argmax_i e(x_{i_1}, …, x_{i_{k−1}}, x_i): next comes the feature that makes those so far
+    most anomalous. e is the score of a part of the features, the marginal score. This is the
+    greedy "sequential marginal" of Siddiqui et al. (2019). `Attribution.order` is this sequence.
+    The values are what each feature adds to the marginal score, brought into the same order: where
+    a later feature adds more than an earlier one, they share (isotonic regression; of those that
+    share, the earlier one is ahead by a billionth). They sum to the score, less a constant for the
+    units of a density.
     """
 
     name: ClassVar[str] = "SFE"

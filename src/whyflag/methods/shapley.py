@@ -19,6 +19,9 @@ from whyflag.shapley import ShapleySolver
 class ShapleyValue(BoundMethod):
     """The Shapley value of a characteristic function.
 
+    The characteristic function says what the score is if only some features are present; the solver
+    divides score − base value by it.
+
     >>> from whyflag import Domain, as_score
     >>> from whyflag.games import Background
     >>> from whyflag.shapley import Exact

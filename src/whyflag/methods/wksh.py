@@ -18,6 +18,8 @@ from whyflag.shapley import Kernel, ShapleySolver
 class WKSH(Method):
     """Kernel SHAP with the background rows nearest to x as references, all of equal weight.
 
+    The Shapley value, where absent features take the values of these rows, on average.
+
     Args:
         n_references: Number of rows.
         solver: How the sum over coalitions is done.

@@ -18,12 +18,12 @@ MARKS = ("o", "s", "D", "^", "v", "P", "X", "*")
 def agreement(
     attribution: Attribution, row: int | None = None, *, max_features: int = 10, ax: Any = None
 ) -> Any:
-    """Draw whom each member of an ensemble blames in a row; without one, how far pairs agree.
+    """Draw the shares by each member of an ensemble in a row; without one, how far pairs agree.
 
     Args:
         attribution: An ensemble's.
         row: Position of a row.
-        max_features: The features with the largest shares of the blame.
+        max_features: The features with the largest shares.
         ax: Axes to draw into.
     """
     agreed = attribution.agreement  # says so if there are no members

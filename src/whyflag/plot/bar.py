@@ -1,4 +1,4 @@
-"""Bars: the attributions of a row, or the shares of the blame over all rows."""
+"""Bars: the attributions of a row, or the mean shares over all rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from whyflag.plot.style import (
 def bar(
     attribution: Attribution, row: int | None = None, *, max_features: int = 12, ax: Any = None
 ) -> Any:
-    """Draw the attributions of one row, or, without one, who is to blame over all rows.
+    """Draw the attributions of one row, or, without one, the mean shares over all rows.
 
     Error bars are two standard errors, where coalitions were drawn.
 

@@ -26,7 +26,7 @@ def whatif(
         attribution: What is drawn; by a method that says what would have been normal.
         row: Position of a row.
         background: Normal rows, (n, d): their middle 90 % is shown behind each feature.
-        max_features: The features that are most to blame.
+        max_features: The features with the largest attributions.
         ax: Axes to draw into.
     """
     if attribution.reference is None:

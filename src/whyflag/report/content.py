@@ -27,7 +27,7 @@ def content(
 
     Args:
         attribution: What is reported.
-        explain: What made it, for a check of what mending the culprits does.
+        explain: What made it, to compute the score with repaired culprits.
         normal: How normal values are distributed, to set observed ones against.
     """
     order = np.argsort(-attribution.scores, kind="stable")[:MOST_ROWS]
@@ -113,7 +113,7 @@ def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
 
 
 def _mended(attribution: Attribution, i: int, mended: Mended) -> list[dict[str, Any]]:
-    """The score with the first 1, 2, ... culprits mended, and what they then have."""
+    """The score with the first 1, 2, ... culprits repaired, and what they then have."""
     return [
         {
             "score": _number(score),

@@ -11,28 +11,28 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from whyflag.arrays import IntVector
 from whyflag.attribution import Attribution
 
-IN_COMMON = 0.5  # of the blame, on average between the rows of a group
-NAMED_FROM = 0.2  # share of the blame from which a feature gives a group its name
+IN_COMMON = 0.5  # of their shares, on average between the rows of a group
+NAMED_FROM = 0.2  # share from which a feature gives a group its name
 
 
 @final
 @dataclass(frozen=True)
 class Group:
-    """Rows with similar shares of the blame."""
+    """Rows with similar shares."""
 
     rows: tuple[int, ...]
-    features: tuple[int, ...]  # who is mostly to blame, from the most
+    features: tuple[int, ...]  # with the largest shares, from the largest down
 
 
 def groups_of(attribution: Attribution) -> list[Group]:
-    """Groups of rows that have half of their blame in common, the largest first.
+    """Groups of rows that have half of their shares in common, the largest first.
 
     A row that is like no other is a group of its own.
     """
     shares = attribution.shares
     found: IntVector = np.zeros(len(shares), dtype=np.int64)
     if len(shares) > 1:
-        # Two rows that have a part c of the blame in common are 2 (1 − c) apart.
+        # Two rows that have a part c of their shares in common are 2 (1 − c) apart.
         tree = linkage(shares, method="average", metric="cityblock")
         found = fcluster(tree, 2 * (1 - IN_COMMON), criterion="distance").astype(np.int64)
     groups = []

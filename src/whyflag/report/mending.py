@@ -1,4 +1,4 @@
-"""What if: the score of a row with its culprits mended, computed anew."""
+"""Repairs: the score of a row with its culprits repaired, computed anew."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MOST_MENDED = 5
 @final
 @dataclass(frozen=True)
 class Mended:
-    """Rows with their first 1, 2, ... k culprits mended, as the rest of the row would have them."""
+    """Rows with their first 1, 2, ... k culprits repaired: as normal as the rest allows."""
 
-    features: IntVector  # n x k: the culprits, from the most to blame
+    features: IntVector  # n x k: the culprits, from the largest attribution down
     points: Tensor  # n x k x d
-    scores: Matrix  # n x k; NaN where a row has fewer features that are to blame
+    scores: Matrix  # n x k; NaN where a row has fewer positive attributions
 
 
 def mend(attribution: Attribution, explain: Explainer) -> Mended:
     """Move only the culprits of each row to where its score is lowest, and score it anew.
 
-    What would have been normal for a whole row (`Attribution.reference`) need not go with the rest
-    of the row as it is: with columns that belong together, setting one of them can break a bond
-    and raise the score. So the culprits are moved with all else held.
+    Normal values of a whole row (`Attribution.reference`) belong together. They need not go with
+    the rest of the row as it is: setting one of two correlated columns can break their correlation
+    and raise the score. So the culprits are moved while all other values stay.
     """
     n, p = attribution.values.shape
     k = min(MOST_MENDED, p)

@@ -34,7 +34,7 @@ def write_report(
         attribution: What is reported. Of more than 500 rows, those with the highest scores.
         path: The file.
         explain: What made it: the page then says how far the score falls if only the culprits
-            are mended, computed anew.
+            are repaired, computed anew.
         normal: How normal values are distributed (`Distribution.of(X_normal)`): the page then
             shows where each value lies among them.
         title: The title.
@@ -62,7 +62,7 @@ def write_report(
 def _of_one_detector(
     attribution: Attribution, explain: Explainer | Ensemble | None
 ) -> Explainer | None:
-    """What can score a mended row: of several detectors there is no one score."""
+    """What can score a repaired row: of several detectors there is no one score."""
     if not isinstance(explain, Ensemble):
         return explain
     first = explain.explainers[0]
