@@ -224,7 +224,7 @@ def test_chunks_grow_to_what_a_row_takes(detector, monkeypatch):
     rows = np.tile(flagged().to_numpy(), (20, 1))
     whole = Explainer(detector, NORMAL, chunk_size=60)(rows)
     for evaluations in (1, 1000, 10**9):
-        monkeypatch.setattr("whyflag.explainer.CHUNK_EVALUATIONS", evaluations)
+        monkeypatch.setattr("whyflag.explainer.PROGRESS", evaluations)
         chunked = Explainer(detector, NORMAL)(rows)
         np.testing.assert_allclose(chunked.values, whole.values, atol=1e-8)
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import label_ranking_average_precision_score, roc_auc_score
 
-import whyflag.metrics
 from benchmarks.worlds import random_mixture
 from whyflag import Explainer
 from whyflag.metrics import auroc, hits_at_k, mean_reciprocal_rank
@@ -128,7 +127,7 @@ def test_the_seed_is_0_unless_another_is_given(measure):
 
 def test_pieces_do_not_change_the_interval(monkeypatch):
     whole = mean_reciprocal_rank(VALUES, CULPRITS)
-    monkeypatch.setattr(whyflag.metrics, "CHUNK", 150)
+    monkeypatch.setattr("whyflag.batches.WORK", 150)
     in_pieces = mean_reciprocal_rank(VALUES, CULPRITS)
     assert (in_pieces.low, in_pieces.high) == (whole.low, whole.high)
 

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from whyflag.arrays import Matrix, Vector
 from whyflag.attribution import Attribution
+from whyflag.batches import CALL, WORK, batch_size
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Columns, Domain
@@ -23,9 +24,8 @@ from whyflag.records import join_rows
 from whyflag.score import Score, evaluate
 from whyflag.score.answers import refuse_other_answers
 
-CHUNK = 2**21  # numbers that the minima of a chunk of rows may take, 16 MB
-CHUNK_EVALUATIONS = 2**18  # score evaluations after which progress is due
-FIRST_CHUNK = 4  # rows that tell how many evaluations a row takes
+PROGRESS = 2**18  # score evaluations after which progress is due
+USUAL = 2**13  # evaluations that a row takes at the most with most methods: all ten players, say
 TELLING = 0.1  # seconds of work that tell how long the rest will take
 WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
 
@@ -95,9 +95,9 @@ class Explainer:
             threshold=threshold,
         )
         self._bound = self.method.bind(self.prepared)
-        minima = (self.domain.n_players + 1) * self.domain.n_columns
         self._chunk_size = chunk_size
-        self._most_rows = max(1, CHUNK // minima)
+        minima = (self.domain.n_players + 1) * self.domain.n_columns
+        self._most_rows = batch_size(minima, 2 * WORK)
 
     @property
     def score(self) -> Score:
@@ -152,7 +152,7 @@ class Explainer:
 
     def _explain(self, rows: Matrix) -> Iterator[Contributions]:
         """Attributions of one chunk of rows after another."""
-        done, size = 0, self._chunk_size or min(FIRST_CHUNK, self._most_rows)
+        done, size = 0, self._chunk_size or min(batch_size(USUAL, PROGRESS), self._most_rows)
         while done < len(rows):
             begin = time.perf_counter()
             part = self._attribute(rows[done : done + size])
@@ -161,7 +161,7 @@ class Explainer:
             yield part
             if self._chunk_size is None:
                 each = max(1, int(part.evaluations.sum()) // len(part))
-                size = max(1, min(self._most_rows, CHUNK_EVALUATIONS // each))
+                size = min(self._most_rows, batch_size(each, PROGRESS))
             if self._n_jobs == 1:
                 continue
             # Few rows take longer each than many: the first may be several times too slow.
@@ -187,7 +187,7 @@ class Explainer:
         return part
 
     def _evaluate(self, rows: Matrix) -> Vector:
-        return evaluate(self.score, rows, chunk=max(1, CHUNK // 16 // rows.shape[1]))
+        return evaluate(self.score, rows, chunk=batch_size(rows.shape[1], CALL))
 
     def _refuse_other_scores(self, one: Vector, other: Vector, rows: Matrix) -> None:
         refuse_other_answers(

@@ -16,9 +16,9 @@ from scipy.stats import rankdata
 
 from whyflag.arrays import BoolMatrix, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
+from whyflag.batches import batches
 
 N_RESAMPLES = 2000
-CHUNK = 2**20  # numbers of a bootstrap at a time, 8 MB
 
 
 @final
@@ -171,10 +171,9 @@ def _areas(values: Matrix, guilty: BoolMatrix) -> Vector:
 
 def _bootstrap(rows: Vector, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng(seed)
-    size = max(1, CHUNK // len(rows))
     means = [
-        rows[rng.integers(len(rows), size=(min(size, N_RESAMPLES - begin), len(rows)))].mean(axis=1)
-        for begin in range(0, N_RESAMPLES, size)
+        rows[rng.integers(len(rows), size=(some.stop - some.start, len(rows)))].mean(axis=1)
+        for some in batches(N_RESAMPLES, len(rows))
     ]
     low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
     return float(low), float(high)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from whyflag.checks import check_whole
+from whyflag.memory import keep_freed_memory
 
 
 def count_jobs(n_jobs: int) -> int:
@@ -30,9 +31,14 @@ def in_processes(
     # leaves its arrays alone.
     parallel = Parallel(n_jobs, return_as="generator", max_nbytes=None)
     try:
-        yield from parallel(delayed(function)(item) for item in items)
+        yield from parallel(delayed(_call)(function, item) for item in items)
     except Exception as error:
         error.add_note(
             "This happened with `n_jobs` above 1: the detector is copied into processes."
         )
         raise
+
+
+def _call(function: Callable[[Any], Any], item: Any) -> Any:
+    keep_freed_memory()
+    return function(item)

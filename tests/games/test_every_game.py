@@ -19,7 +19,7 @@ GAMES = every_game(D)
 def test_tiles_cover_every_pair_once_and_none_is_larger_than_a_call_may_be(
     n, m, points, monkeypatch
 ):
-    monkeypatch.setattr(module, "CHUNK", 600)
+    monkeypatch.setattr(module, "CALL", 600)
     monkeypatch.setattr(module, "FEWEST", 10)
     covered = np.zeros((n, m), dtype=int)
     for rows, coalitions in tiles(n, m, 20, points):
@@ -32,7 +32,7 @@ def test_tiles_cover_every_pair_once_and_none_is_larger_than_a_call_may_be(
 
 
 def test_tiles_are_as_large_as_a_call_may_be(monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", 600)
+    monkeypatch.setattr(module, "CALL", 600)
     monkeypatch.setattr(module, "FEWEST", 10)
     assert len(list(tiles(100, 10, 20))) == 34  # 3 rows x 10 coalitions of 20 numbers
     assert len(list(tiles(100, 10, 600))) == 100  # no fewer than 10 points

@@ -179,7 +179,7 @@ def test_rows_chosen_for_each_query(energy):
 @pytest.mark.parametrize("name", GAMES)
 def test_tiles_do_not_change_values(name, energy, monkeypatch):
     whole = GAMES[name].bind(energy, Domain(D), X)(ALL)
-    monkeypatch.setattr(whyflag.games.base, "CHUNK", 3 * D)
+    monkeypatch.setattr(whyflag.games.base, "CALL", 3 * D)
     np.testing.assert_allclose(GAMES[name].bind(energy, Domain(D), X)(ALL), whole, atol=1e-6)
 
 

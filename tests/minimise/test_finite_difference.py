@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-import whyflag.minimise.finite_difference as module
 from benchmarks.worlds import random_mixture
 from whyflag import Domain
 from whyflag.minimise.finite_difference import FiniteDifference
@@ -18,7 +17,7 @@ class Function:
 
 @pytest.mark.parametrize("chunk", [2**20, 1])
 def test_differences_are_the_gradient(chunk, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr("whyflag.batches.WORK", chunk)
     energy = random_mixture(4, 2, 10.0, seed=0)
     X = np.random.default_rng(0).normal(size=(7, 4))
     value, gradient = FiniteDifference(energy, Domain(4)).value_and_grad(X)

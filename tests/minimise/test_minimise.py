@@ -420,7 +420,7 @@ def test_neither_company_nor_chunks_change_a_minimum(kind, monkeypatch):
     X = np.random.default_rng(0).normal(size=(15, 4)) * 2
     keep = random_coalitions(15, 4, seed=1)
     together = minimise(score, X, keep, Domain(4), gamma=0.01)
-    monkeypatch.setattr(module, "CHUNK", 1)
+    monkeypatch.setattr(module, "WORK", 0)
     apart = minimise(score, X, keep, Domain(4), gamma=0.01)
     np.testing.assert_allclose(apart.point, together.point, atol=1e-6)
     alone = minimise(score, X[7:8], keep[7:8], Domain(4), gamma=0.01)
@@ -450,8 +450,8 @@ def test_as_many_problems_are_solved_at_once_as_a_chunk_holds(kind, kept, number
         score = score.without(Curvature)
     X = np.random.default_rng(0).normal(size=(30, 4))
     keep = np.tile(np.arange(4) < kept, (30, 1))
-    for chunk, at_once in ((7 * numbers, 7), (8 * numbers - 1, 7), (100 * numbers, 30)):
-        monkeypatch.setattr(module, "CHUNK", chunk)
+    for chunk, at_once in ((7 * numbers, 7), (8 * numbers - 4, 7), (100 * numbers, 30)):
+        monkeypatch.setattr(module, "WORK", -(-chunk // 4))
         asked.clear()
         minimise(score, X, keep, Domain(4))
         starts = 2 if kind == "curved" else 1  # its centre, and the row itself

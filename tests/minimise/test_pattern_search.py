@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import whyflag.minimise.pattern_search as module
 from whyflag import Domain
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems
@@ -151,7 +150,7 @@ def test_evaluations_are_those_that_were_made():
 def test_pieces_do_not_change_what_is_found(monkeypatch):
     X = np.random.default_rng(0).normal(size=(6, 3)) * 9
     whole, points = run(staircase(), X, Domain(3, center=np.zeros(3)), gamma=0.01)
-    monkeypatch.setattr(module, "CHUNK", 7)
+    monkeypatch.setattr("whyflag.batches.WORK", 7)
     parts, others = run(staircase(), X, Domain(3, center=np.zeros(3)), gamma=0.01)
     np.testing.assert_array_equal(others, points)
     np.testing.assert_array_equal(parts.n_evaluations, whole.n_evaluations)

@@ -53,7 +53,7 @@ CALLS = dict(
 )
 DELETED = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break)
 # Sizes of pieces of work. Any size gives the same result, which tests of their own show.
-SIZES = {"BLOCK", "CHUNK", "FEW", "FEWEST", "WIDTH"}
+SIZES = {"CALL", "FEW", "FEWEST", "WIDTH", "WORK"}
 
 
 @dataclass(frozen=True)

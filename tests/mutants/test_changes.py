@@ -38,7 +38,7 @@ def test_what_is_changed(source, expected):
     [
         b'"""Text, 1 + 1."""',
         b"def f(a: int | None) -> B | C: ...",
-        b"CHUNK = 2**17",
+        b"CALL = 2**17",
         b"if TYPE_CHECKING:\n    import a",
         b"@cache(maxsize=4)\ndef f(a): ...",
         b"class A:\n    @abstractmethod\n    def f(self):\n        return 1 + 1",

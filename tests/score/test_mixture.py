@@ -91,7 +91,7 @@ def test_far_from_every_component_the_energy_is_still_exact(energy):
 def test_blocks_do_not_change_what_is_said_of_a_row(energy, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(50, 5)) * 2
     whole = (energy(rows), *energy.value_grad_regime(rows))
-    monkeypatch.setattr(whyflag.score.mixture, "BLOCK", 1)
+    monkeypatch.setattr(whyflag.score.mixture, "CALL", 1)
     monkeypatch.setattr(whyflag.score.mixture, "FEWEST", 7)
     in_blocks = (energy(rows), *energy.value_grad_regime(rows))
     for one, other in zip(in_blocks, whole, strict=True):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import whyflag.shapley.exact
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import numbered, sample_of_size
 from whyflag.shapley.kernel import design, n_pairs
@@ -367,7 +366,7 @@ def test_same_seed_same_bits_other_seed_other_bits():
 
 def test_pieces_do_not_change_exact_values(monkeypatch):
     game = TableGame(5)
-    monkeypatch.setattr(whyflag.shapley.exact, "CHUNK", 7)
+    monkeypatch.setattr("whyflag.batches.WORK", 7 * 4 * (5 + game.n_rows))
     found = Exact().solve(game)
     np.testing.assert_allclose(found.values, by_permutations(game), atol=1e-10)
     np.testing.assert_array_equal(found.empty, game.table[:, 0])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, Matrix, Vector
+from whyflag.batches import batches
 from whyflag.score import Gradient, Marginals, Score
-
-CHUNK = 2**20  # kernel values at a time, 8 MB
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid"]
 
@@ -75,14 +73,14 @@ class KernelExpansion:
 
     def __call__(self, X: Matrix) -> Vector:
         value = np.empty(len(X))
-        for rows in _chunks(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support)):
             value[rows] = self._kernel(X[rows], self._support) @ self._coefficients
         return self._constant - value
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The score and its gradient: (n, d) -> (n,), (n, d)."""
         gradient = np.empty_like(X)
-        for rows in _chunks(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support)):
             part = X[rows]
             weights = np.broadcast_to(-self._coefficients, (len(part), len(self._support)))
             gradient[rows] = self._kernel.pullback(part, self._support, weights)
@@ -114,7 +112,7 @@ class KernelDensityEnergy:
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The energy and its gradient: (n, d) -> (n,), (n, d)."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
-        for rows in _chunks(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support)):
             part = X[rows]
             log_joint = self._log_weights - squared_distances(part, self._support) / (
                 2 * self._variance
@@ -152,9 +150,3 @@ def squared_distances(X: Matrix, S: Matrix) -> Matrix:
     squares += (X * X).sum(axis=1)[:, None]
     squares += (S * S).sum(axis=1)
     return np.maximum(squares, 0.0, out=squares)
-
-
-def _chunks(n: int, width: int) -> Iterator[slice]:
-    size = max(1, CHUNK // max(1, width))
-    for begin in range(0, n, size):
-        yield slice(begin, begin + size)

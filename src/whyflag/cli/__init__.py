@@ -12,6 +12,7 @@ from whyflag.cli.explain import explain
 from whyflag.cli.fit import fit
 from whyflag.cli.paper import add_commands
 from whyflag.cli.score import score
+from whyflag.memory import keep_freed_memory
 
 app = typer.Typer(
     help="Why did the anomaly detector flag this row, and which values would have been normal?",
@@ -37,6 +38,7 @@ def main(
     ] = False,
 ) -> None:
     """Options that stand before the command."""
+    keep_freed_memory()  # the process is ours
 
 
 for command in (demo, fit, score, explain):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from whyflag.arrays import Matrix
+from whyflag.batches import CALL
 from whyflag.checks import check_choice, check_whole
 from whyflag.detectors.autoencoder import (
     DECODER,
@@ -39,7 +40,6 @@ LAYERS = (
 )
 # Far from the data a network may predict any variance; beyond e^±20 its exponential is useless.
 MOST_LOG_VARIANCE = 20.0
-SCORED = 2**19  # values of reconstructions in one call, 4 MB: what a cache holds
 DRAWS_WHILE_TRAINING = 8
 
 Kind = Literal["reconstruction", "elbo"]
@@ -159,7 +159,7 @@ class VAE(Detector):
         if kind == "reconstruction":
             score = from_tensor_errors(error_of_each, d)
         else:
-            score = from_tensors(bound, d, Runner(chunk=SCORED // len(self.draws_)))
+            score = from_tensors(bound, d, Runner(chunk=4 * CALL // len(self.draws_)))
         return replace(score, unit=1.0)  # both are −log likelihoods, but for a constant
 
     def _train(self, widths: list[dict[str, int]], seen: Matrix, held: Matrix) -> list[Trained]:

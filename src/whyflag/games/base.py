@@ -9,11 +9,11 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_rows
+from whyflag.batches import CALL, batch_size
 from whyflag.domain import Domain
 from whyflag.score import Score
 
-CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds,
-FEWEST = 2**12  # but no fewer points: some detectors take 10 ms for a call of any size
+FEWEST = 2**12  # points in a call: some detectors take 10 ms for a call of any size
 
 
 class Game(ABC):
@@ -64,7 +64,7 @@ class CharacteristicFunction(ABC):
 
 def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slice]]:
     """Cut n rows x m coalitions into tiles; each pair takes some points of d numbers."""
-    area = max(1, max(CHUNK // d, FEWEST) // points)
+    area = max(1, batch_size(d, CALL, FEWEST) // points)
     width = max(1, min(m, area))
     height = max(1, round(area / width))
     for top in range(0, n, height):

@@ -9,14 +9,13 @@ import numpy as np
 from scipy.special import expit
 
 from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector
+from whyflag.batches import batches
 from whyflag.checks import check_number, check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method
 from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
-
-CHUNK = 2**20  # numbers that the neighbours of a chunk of rows may take, 8 MB
 
 
 @final
@@ -85,9 +84,7 @@ class _BoundACE(BoundMethod):
         origin = np.where(domain.fixed, X, self.mean)  # n x d
         base = evaluate(self.score, origin)  # n
         coefficients = np.empty((n, d))
-        size = max(1, CHUNK // (n_neighbors * d))
-        for begin in range(0, n, size):
-            some = slice(begin, begin + size)
+        for some in batches(n, n_neighbors * d):
             near = self._neighbours(X[some], noise, flip)  # r x N x d
             scores = evaluate(self.score, near.reshape(-1, d)).reshape(near.shape[:2])
             coefficients[some] = self._regress(X[some], origin[some], near, scores, base[some])

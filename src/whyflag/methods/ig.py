@@ -9,6 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.batches import CALL, batches
 from whyflag.checks import check_number, check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
@@ -17,8 +18,6 @@ from whyflag.outcome import Outcome, ended_if
 from whyflag.prepared import Prepared
 from whyflag.score import Ability, Gradient, Score, evaluate
 from whyflag.score.answers import check_finite
-
-CHUNK = 2**17  # numbers in one call of the score, 1 MB: what a cache holds
 
 
 @final
@@ -134,9 +133,7 @@ class _Way:
         nodes, weights = _gauss_legendre(n_steps)
         d = self.step.shape[1]
         integrals = np.empty((len(row), d))
-        size = max(1, CHUNK // (n_steps * d))
-        for first in range(0, len(row), size):
-            piece = slice(first, first + size)
+        for piece in batches(len(row), n_steps * d, CALL):
             half = (end[piece] - begin[piece])[:, None] / 2  # m x 1
             t = begin[piece, None] + half * (1 + nodes)  # m x steps
             start, step = self.start[row[piece]], self.step[row[piece]]  # m x d

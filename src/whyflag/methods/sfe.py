@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.batches import batches
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method
@@ -16,7 +17,6 @@ from whyflag.prepared import Prepared
 from whyflag.score import Ability, Marginals, Score, evaluate
 from whyflag.score.answers import check_finite
 
-CHUNK = 2**20  # numbers that the conditional covariances of a component may take, 8 MB
 STEP = 1e-9  # of the largest: scores that differ by less are equal, values by more are ordered
 
 
@@ -50,8 +50,8 @@ class _BoundSFE(BoundMethod):
     domain: Domain
 
     def attribute(self, X: Matrix) -> Contributions:
-        size = max(1, CHUNK // self.domain.n_columns**2)
-        parts = [self._search(X[begin : begin + size]) for begin in range(0, len(X), size)]
+        # What takes most are the conditional covariances of a component.
+        parts = [self._search(X[some]) for some in batches(len(X), self.domain.n_columns**2)]
         order = np.concatenate([order for order, _ in parts])  # n x p
         gains = np.concatenate([gains for _, gains in parts])  # n x p: in that order
         values = np.empty_like(gains)

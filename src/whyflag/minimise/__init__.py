@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.batches import WORK, batches
 from whyflag.checks import check_choice, check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
@@ -28,7 +29,6 @@ GAMMA = 0.01  # the paper's weight of the distance
 KINK = 1e-3  # slope, in score per scale: where descent ends on a steeper one, it was at a kink
 FAR = 1e6  # scales: whoever has gone so far is asked whether the score still falls there
 FURTHER = 1.01  # times as far
-CHUNK = 2**22  # numbers that a chunk of problems may keep, 32 MB
 
 
 @final
@@ -126,11 +126,11 @@ def minimise(
     n_free = everything.free.sum(axis=1)
     block = int(np.minimum(n_free, d - n_free).max()) if everything.curvature is not None else 0
     n_starts = 1 + limits.other_descents
-    size = max(1, CHUNK // (n_starts * (2 * MEMORY * d + 2 * block**2)))
+    each = n_starts * (2 * MEMORY * d + 2 * block**2)
     solve = _Solver(basin, limits)
     parts = []
-    for begin in range(0, b, size):
-        problems = everything.select(slice(begin, begin + size))
+    for some in batches(b, each, 4 * WORK):  # a descent takes long to begin
+        problems = everything.select(some)
         if radius is not None and shape == "ball":
             moves = within_ball(problems, radius, solve)
         else:

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
+from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.score import Score
 
@@ -15,7 +16,6 @@ STEP_SINGLE = 1e-3  # for scores computed in single precision, whose rounding wo
 STEP_WIDE = 1e-2  # beside the short one, to see whether the slope lasts
 JUMP = 0.5  # of a row's largest slope: another step that finds another slope met a jump
 SEEN = 1e-12  # of a value: a shorter step would drown in its rounding
-CHUNK = 2**20  # numbers in one call of the score
 
 
 @final
@@ -57,9 +57,7 @@ class FiniteDifference:
         step = step[:, None] * self._scale[self._columns]  # n x k
         step = np.maximum(step, SEEN * np.abs(X[:, self._columns]))
         gradient = np.zeros_like(X)
-        size = max(1, CHUNK // max(1, 2 * len(self._columns) * X.shape[1]))
-        for begin in range(0, len(X), size):
-            rows = slice(begin, begin + size)
+        for rows in batches(len(X), 2 * len(self._columns) * X.shape[1]):
             gradient[rows, self._columns] = self._differences(X[rows], step[rows])
         return gradient
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.batches import batches
 from whyflag.minimise.problem import Moves, Problems, rounding
 
 FIRST_STEP = 1.0  # of a column's scale
 LAST_STEP = 0.01
 SHORTEN = 0.25
 GAIN = 1e-9  # of the loss: less is not worth a round
-CHUNK = 2**20  # numbers in one call of the score
 
 
 def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
@@ -62,9 +62,8 @@ def _try_columns(
     worth = problems.free & np.isfinite(candidates) & (candidates != u)
     kind, row, column = np.nonzero(worth)
     losses = np.full(candidates.shape, np.inf)
-    size = max(1, CHUNK // u.shape[1])
-    for begin in range(0, len(row), size):
-        k, i, j = (index[begin : begin + size] for index in (kind, row, column))
+    for some in batches(len(row), u.shape[1]):
+        k, i, j = (index[some] for index in (kind, row, column))
         points = u[i]
         points[np.arange(len(i)), j] = candidates[k, i, j]
         tried = problems.select(i)

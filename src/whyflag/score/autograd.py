@@ -12,14 +12,13 @@ import numpy as np
 import torch
 
 from whyflag.arrays import Matrix, Vector
+from whyflag.batches import CALL, batches
 from whyflag.score.additive import of_parts
 from whyflag.score.answers import check_answer
 from whyflag.score.base import Score
 from whyflag.score.gradient import Gradient
 
 TensorFunction = Callable[[torch.Tensor], torch.Tensor]
-
-CHUNK = 2**17  # numbers in one call, 1 MB: what layers make of them stays in a cache
 
 
 def from_tensors(
@@ -96,7 +95,7 @@ class Runner:
     dtype: torch.dtype = torch.float64
     device: torch.device | str = "cpu"
     modules: Sequence[torch.nn.Module] = ()
-    chunk: int = CHUNK
+    chunk: int = CALL
 
     @property
     def precision(self) -> float:
@@ -129,9 +128,7 @@ class Runner:
         return np.concatenate(values), np.concatenate(gradients)
 
     def _parts(self, X: Matrix) -> Iterator[Matrix]:
-        size = max(1, self.chunk // X.shape[1])
-        for begin in range(0, max(len(X), 1), size):
-            yield X[begin : begin + size]
+        return (X[some] for some in batches(max(len(X), 1), X.shape[1], self.chunk))
 
     def _tensor(self, X: Matrix) -> torch.Tensor:
         # A copy, so that a function that writes into its argument does not reach the caller's.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.batches import CALL, batches
 from whyflag.score.base import Score
 from whyflag.score.conditioned_mixture import LOG_2PI, ConditionedMixture, log_sum_exp
 from whyflag.score.curvature import Curvature
@@ -16,7 +17,6 @@ from whyflag.score.gradient import Gradient
 from whyflag.score.growing import GrowingMarginal
 from whyflag.score.marginals import Marginals
 
-BLOCK = 2**17  # numbers of whitened rows at a time, 1 MB
 FEWEST = 256  # rows at a time: with fewer, matrix products are slow
 
 
@@ -149,8 +149,7 @@ class MixtureEnergy:
 
     def _blocks(self, n: int) -> Iterator[slice]:
         """Rows few enough for what is made of them to stay in a cache."""
-        size = max(FEWEST, BLOCK // self.means.size)
-        return (slice(begin, begin + size) for begin in range(0, n, size))
+        return batches(n, self.means.size, CALL, FEWEST)
 
     def _whitened(self, X: Matrix) -> Tensor:
         # Rows come last: then every sum and maximum runs along thousands of rows instead of

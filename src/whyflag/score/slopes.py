@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.batches import CALL, batches
 from whyflag.score.answers import PRECISION
 from whyflag.score.audit import Question
 from whyflag.score.gradient import Gradient
@@ -25,7 +26,6 @@ SHORT = 1e-3  # of a column's spread: over such a step a score is a line, or has
 STEADY = 0.05  # differences of two steps that are as close as this tell something
 STEPS = 10.0 ** -np.arange(1, 9)  # of a column's spread
 BLIND_STEPS = 10.0 ** -np.arange(0, 15)  # of its values, where a column has none
-CHUNK = 2**18  # numbers in one call
 
 
 @final
@@ -114,9 +114,7 @@ def _seen_precision(
 def _asked(function: Callable[[Matrix], Vector], points: Matrix) -> Vector:
     """Scores, NaN where the function has none or fails: beside a row it need not work."""
     values = np.full(len(points), np.nan)
-    size = max(1, CHUNK // points.shape[1])
-    for begin in range(0, len(points), size):
-        some = slice(begin, begin + size)
+    for some in batches(len(points), points.shape[1], CALL):
         try:
             with np.errstate(all="ignore"):
                 values[some] = function(points[some])

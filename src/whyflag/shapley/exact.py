@@ -8,11 +8,10 @@ from typing import final
 
 import numpy as np
 
+from whyflag.batches import batches
 from whyflag.checks import check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap
 from whyflag.shapley.coalitions import numbered
-
-CHUNK = 2**14  # coalitions at a time
 
 
 @final
@@ -45,16 +44,16 @@ class Exact(ShapleySolver):
         values = np.zeros((game.n_rows, p))
         total = 2**p
         empty = full = np.zeros(game.n_rows)
-        for begin in range(0, total, CHUNK):
-            coalitions = numbered(begin, min(begin + CHUNK, total), p)  # m x p
+        for some in batches(total, 4 * (p + game.n_rows)):
+            coalitions = numbered(some.start, some.stop, p)  # m x p
             worth = game(coalitions)  # n x m
             size = coalitions.sum(axis=1)[:, None]
             # v(S) enters with a plus for each member of S and with a minus for each other player.
             weight = np.where(coalitions, joins[size - 1], -joins[np.minimum(size, p - 1)])  # m x p
             values += worth @ weight
-            if begin == 0:
+            if some.start == 0:
                 empty = worth[:, 0]
-            if begin + CHUNK >= total:
+            if some.stop == total:
                 full = worth[:, -1]
         return ShapleyValues(
             values=close_gap(values, full - empty),
