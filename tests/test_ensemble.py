@@ -1,4 +1,6 @@
+import pickle
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -6,7 +8,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.worlds import correlated_rows, plant
-from helpers import FEW, SWITCH, SWITCHED, switched
+from helpers import FEW, SWITCH, SWITCHED, assert_same_rows, switched
 from whyflag import Domain, Ensemble, Explainer, combine
 from whyflag.detectors import GMM
 from whyflag.games import RelaxedMinimum
@@ -253,3 +255,41 @@ def test_other_methods_can_be_asked_for():
 def test_methods_of_which_none_applies_are_refused():
     with pytest.raises(TypeError, match="None of the methods marg, SFE applies"):
         Ensemble.of(FOREST, NORMAL, ["marg", "SFE"])
+
+
+def test_it_is_asked_for_as_an_explainer_is():
+    """But for the method, of which there are several, and the size of chunks."""
+    one, several = signature(Explainer).parameters, signature(Ensemble.of).parameters
+    shared = [name for name in one if name not in ("method", "chunk_size")]
+    assert [name for name in several if name != "methods"] == shared
+    for name in shared:
+        assert several[name].default == one[name].default
+        assert several[name].kind == one[name].kind
+        assert several[name].annotation == one[name].annotation
+
+
+def test_it_has_what_an_explainer_has():
+    given = {"players": {"pair": [0, 1]}, "fixed": [4], "threshold": 3.0, "n_jobs": 1}
+    one = Explainer(GAUSSIANS, NORMAL, "comp", **given)
+    several = Ensemble.of(GAUSSIANS, NORMAL, ["comp", "KSH"], **given)
+    assert several.domain.player_names == one.domain.player_names == ("pair", "x2", "x3", "x4")
+    assert several.domain.fixed.tolist() == one.domain.fixed.tolist()
+    assert several(PLANTED).threshold == one(PLANTED).threshold == 3.0
+    assert_same_rows(several.explain(PLANTED), several(PLANTED))
+    assert_same_rows(several(PLANTED).members[0], one(PLANTED))
+    assert repr(several).startswith(f"Ensemble([{one!r}, Explainer(")
+
+
+def test_it_can_be_pickled():
+    explain = Ensemble.of(GAUSSIANS, NORMAL, threshold=3.0)
+    again = pickle.loads(pickle.dumps(explain))  # noqa: S301
+    assert repr(again) == repr(explain)
+    one, other = again(PLANTED), explain(PLANTED)
+    assert_same_rows(one, other)
+    for member, same in zip(one.members, other.members, strict=True):
+        assert_same_rows(member, same)
+
+
+def test_jobs_are_those_of_each_member():
+    with pytest.raises(ValueError, match="`n_jobs` must be a whole number"):
+        Ensemble.of(GAUSSIANS, NORMAL, n_jobs=0)

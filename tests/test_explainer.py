@@ -1,14 +1,25 @@
+import pickle
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
 import pytest
+from pyod.models.auto_encoder import AutoEncoder
+from pyod.models.iforest import IForest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from helpers import FEW, SWITCH, SWITCHED, switched
+from helpers import FEW, SWITCH, SWITCHED, assert_same_rows, switched
 from whyflag import Domain, Explainer, as_score
-from whyflag.detectors import GMM
+from whyflag.detectors import DAGMM, GMM, VAE
 from whyflag.games import RelaxedMinimum
 from whyflag.methods import ASH, COMP
 
@@ -257,3 +268,76 @@ def test_a_row_that_has_not_converged_says_so_in_any_chunk(method, chunk_size):
     assert attribution.converged.tolist() == [True, False, True]
     assert "3 features, 1 not converged" in repr(attribution)
     assert attribution[1:].converged.tolist() == [False, True]
+
+
+def plain(X):
+    return np.abs(X).sum(axis=1)
+
+
+def forest():
+    return IsolationForest(n_estimators=20, random_state=0)
+
+
+def some_columns():
+    return make_column_transformer(
+        (StandardScaler(), ["volt", "rpm"]), (MinMaxScaler(), ["leak", "heat"])
+    )
+
+
+SMALL = {"max_updates": 20, "seed": 0}
+DETECTORS = {
+    "GMM": lambda: GMM(2, seed=0).fit(NORMAL),
+    "VAE": lambda: VAE(latent=2, hidden=8, **SMALL).fit(NORMAL),
+    "VAE-e": lambda: VAE(latent=2, hidden=8, kind="elbo", **SMALL).fit(NORMAL),
+    "DAGMM": lambda: DAGMM(latent=1, hidden=8, n_components=2, **SMALL).fit(NORMAL),
+    "forest": lambda: forest().fit(NORMAL),
+    "pipeline": lambda: make_pipeline(StandardScaler(), forest()).fit(NORMAL),
+    "some columns": lambda: make_pipeline(some_columns(), forest()).fit(NORMAL),
+    "neighbours": lambda: LocalOutlierFactor(novelty=True).fit(NORMAL),
+    "PyOD forest": lambda: IForest(n_estimators=20, random_state=0).fit(NORMAL.to_numpy()),
+    "PyOD network": lambda: AutoEncoder(
+        epoch_num=1, hidden_neuron_list=[4, 2], random_state=0, verbose=0
+    ).fit(NORMAL.to_numpy()),
+    "function": lambda: plain,
+}
+
+
+@cache
+def fitted(name):
+    return DETECTORS[name]()
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_an_explainer_can_be_pickled(name):
+    explain = Explainer(fitted(name), NORMAL, "KSH", threshold=1.0, n_jobs=2, chunk_size=2)
+    again = pickle.loads(pickle.dumps(explain))  # noqa: S301
+    assert repr(again) == repr(explain)
+    one, other = again(flagged()), explain(flagged())
+    assert_same_rows(one, other)
+    assert one.threshold == other.threshold
+
+
+@pytest.mark.parametrize("method", ["marg", "SFE", "ACE", "IG", "wKSH", "comp", "ASH"])
+def test_an_explainer_by_any_method_can_be_pickled(method):
+    explain = Explainer(fitted("GMM"), NORMAL, method)
+    again = pickle.loads(pickle.dumps(explain))  # noqa: S301
+    assert_same_rows(again(flagged()), explain(flagged()))
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("GMM", "ASH"), ("forest", "KSH"), ("neighbours", "wKSH"), ("VAE", "IG")],
+)
+def test_threads_do_not_disturb_one_another(name, method):
+    explain = Explainer(fitted(name), NORMAL, method)
+    rows = [flagged() + i * NORMAL.std() for i in range(8)]
+    together = Barrier(8)
+
+    def one(i):
+        together.wait()
+        return explain(rows[i])
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(one, range(8)))
+    for i, attribution in enumerate(found):
+        assert_same_rows(attribution, explain(rows[i]))

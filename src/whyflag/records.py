@@ -32,7 +32,10 @@ def join_rows(records: Sequence[R]) -> R:
     """Records of the same kind under one another; what is not per row is the first one's."""
     return replace(
         records[0],
-        **{name: _join([getattr(each, name) for each in records]) for name in _names(records[0])},
+        **{
+            name: _join(name, [getattr(each, name) for each in records])
+            for name in _names(records[0])
+        },
     )
 
 
@@ -48,9 +51,12 @@ def _select(value: Any, rows: IntVector) -> Any:
     return tuple(value[i] for i in rows) if isinstance(value, tuple) else value[rows]
 
 
-def _join(values: Sequence[Any]) -> Any:
-    if values[0] is None:
+def _join(name: str, values: Sequence[Any]) -> Any:
+    known = [value is not None for value in values]
+    if not any(known):
         return None
+    if not all(known):
+        raise ValueError(f"Records can be joined if all have `{name}`, or none has.")
     if is_dataclass(values[0]) and not isinstance(values[0], type):
         return join_rows(values)
     if isinstance(values[0], tuple):

@@ -1,5 +1,7 @@
 """Every scikit-learn detector that users have, crossed with what must hold of its score."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -403,3 +405,22 @@ def test_a_background_without_the_detectors_columns_is_refused():
 def test_what_cannot_be_explained_says_why(detector, error, message):
     with pytest.raises(error, match=message):
         as_score(detector)
+
+
+def test_no_warnings_are_silenced_while_neighbours_are_asked(monkeypatch):
+    """Filters of warnings belong to all threads: one would silence, or not, those of another."""
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
+    detector = LocalOutlierFactor(novelty=True).fit(rows)
+    nameless = LocalOutlierFactor(novelty=True).fit(rows.to_numpy())
+    score, filters = as_score(detector), list(warnings.filters)
+    seen = []
+    own = LocalOutlierFactor.score_samples
+    monkeypatch.setattr(
+        LocalOutlierFactor,
+        "score_samples",
+        lambda self, X: seen.append(list(warnings.filters)) or own(self, X),
+    )
+    np.testing.assert_array_equal(score(rows.to_numpy()), -own(nameless, rows.to_numpy()))
+    assert score.feature_names == ("a", "b")
+    assert seen
+    assert all(each == filters for each in seen)

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -248,3 +250,16 @@ def test_a_module_needs_the_number_of_columns_and_no_gradient():
         as_score(network())
     with pytest.raises(TypeError, match="gradient of its own"):
         as_score(network(), gradient=lambda X: X, n_features=D)
+
+
+def test_threads_do_not_switch_a_module_to_training_under_one_another():
+    """One that gave the module its mode back turned dropout on for all that were not done."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 16), nn.Dropout(0.5), nn.Tanh(), nn.Linear(16, 3)).train()
+    score = as_score(module, n_features=3)
+    rows = np.random.default_rng(0).normal(size=(5, 3))
+    alone = score(rows)
+    with ThreadPoolExecutor(8) as threads:
+        for together in threads.map(score, [rows] * 400):
+            np.testing.assert_allclose(together, alone, rtol=1e-9)
+    assert module.training

@@ -47,7 +47,7 @@ MODULES = (
 # Tests of the layers that stand above one another: those below a module never see it.
 LAYERS = (
     ("domain", ("tests/test_domain.py",)),
-    ("attribution", ("tests/test_attribution.py",)),
+    ("attribution", ("tests/attribution",)),
     ("score", ("tests/score",)),
     ("minimise", ("tests/minimise",)),
     ("games", ("tests/games",)),

@@ -1,5 +1,8 @@
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from sklearn.svm import OneClassSVM
 from whyflag import Explainer, as_score
 from whyflag.score import Score
 from whyflag.score.answers import lower_median, refuse_other_answers
-from whyflag.score.audit import Audit
+from whyflag.score.audit import Audit, Question
 from whyflag.score.function import from_function
 from whyflag.score.original import Original
 
@@ -326,3 +329,20 @@ def test_an_audit_takes_a_few_rows_twice_and_a_few_alone_and_happens_once():
     assert library.asked == [100, 64, 64, 1, 1, 1, 1, 8, 8, 8, 8]
     score(ROWS)
     assert library.asked[11:] == [100]
+
+
+def test_threads_ask_a_question_once():
+    """Questions count what they have seen: two that ask at once count it twice."""
+    asked = []
+
+    class Slow(Question):
+        def ask(self, score, X, values):
+            asked.append(1)
+            sleep(0.02)
+            return True
+
+    score = replace(as_score(lambda X: X[:, 0], n_features=2), audit=Audit(Slow()))
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(score, [np.ones((3, 2))] * 8))
+    assert len(asked) == 1
+    np.testing.assert_array_equal(found, 1.0)

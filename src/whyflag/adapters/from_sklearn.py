@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
@@ -100,10 +99,13 @@ class _Own:
     function: str
 
     def __call__(self, X: Matrix) -> Vector:
-        with warnings.catch_warnings():
-            # LocalOutlierFactor loses the names on its way, and complains of it.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            said = getattr(self.detector, self.function)(with_names(self.detector, X))
+        detector = self.detector
+        if isinstance(detector, LocalOutlierFactor):
+            # It loses the names on its way, and complains of it. To silence warnings would
+            # silence, or not, those of other threads.
+            detector = copy(detector)
+            vars(detector).pop("feature_names_in_", None)
+        said = getattr(detector, self.function)(with_names(detector, X))
         return -np.asarray(said, dtype=np.float64)
 
 

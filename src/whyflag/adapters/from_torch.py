@@ -60,12 +60,15 @@ def adapt(module: Any, n_features: int | None, higher_is_anomalous: bool) -> Sco
 
 
 def _copied(module: Any) -> Any:
-    """A module of our own: one that counts its calls, say, writes to itself when it is asked."""
+    """A module of our own: one that counts its calls, say, writes to itself when it is asked.
+
+    It is in evaluation mode for good: threads that switch it to and fro disturb one another.
+    """
     import torch
 
     try:
         with torch.inference_mode(False):  # whatever the caller has switched on
-            return deepcopy(module)
+            return deepcopy(module).eval()
     except Exception:
         return module  # it cannot be copied
 

@@ -32,12 +32,24 @@ def network_score(detector: Any) -> Score:
     modules = [getattr(detector, name).to("cpu", torch.float64) for name in names]
     for module in modules:
         module.requires_grad_(False)  # only rows are differentiated
+        module.eval()  # for good: threads that switch it to and fro disturb one another
     location, spread = (torch.as_tensor(part) for part in _standardisation(detector))
-
-    def function(rows: Tensor) -> Tensor:
-        return forward(detector, (rows - location) / spread)
-
+    function = _Forward(detector, forward, location, spread)
     return from_tensors(function, runner=Runner(modules=modules))
+
+
+@final
+@dataclass(frozen=True)
+class _Forward:
+    """A pass through a network: a record, so that a score of it can be pickled."""
+
+    detector: Any
+    forward: Callable[[Any, Tensor], Tensor]
+    location: Tensor
+    spread: Tensor
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        return self.forward(self.detector, (rows - self.location) / self.spread)
 
 
 @final

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,19 @@ from whyflag.files.atomic import atomically
 FORMAT, VERSION = "whyflag attribution", 1
 HEAD = "attribution"  # the name of the JSON among the arrays
 PLAIN = (str, int, float, bool, type(None))
+# The arrays and their shapes: rows n, players p, columns d.
+SHAPES = {
+    "values": "np",
+    "base_values": "n",
+    "scores": "n",
+    "evaluations": "n",
+    "reference": "nd",
+    "standard_errors": "np",
+    "ended": "n",
+    "fallback": "n",
+    "data": "nd",
+    "membership": "pd",
+}
 
 
 def save(attribution: Attribution, path: str | Path) -> None:
@@ -32,65 +46,105 @@ def save(attribution: Attribution, path: str | Path) -> None:
 
 def load(path: str | Path) -> Attribution:
     """Read an attribution that `save` wrote, or say why it is none."""
+    if Path(path).is_dir():
+        raise ValueError(f"{path} is no attribution that whyflag wrote: it is a folder.")
+    content = Path(path).read_bytes()
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
-            head = json.loads(str(arrays[HEAD]))
-            if head["format"] != FORMAT:
-                raise ValueError(f"it is {head['format']!r}")
-            if head["version"] != VERSION:
-                raise ValueError(f"it is of version {head['version']}, not {VERSION}")
-            return _unpack(head, arrays, "")
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no attribution that whyflag wrote: {error}") from error
+        return _read(content)
+    except Exception as error:  # a damaged file fails in more ways than can be told
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is no attribution that whyflag wrote: {reason}") from error
 
 
 def to_json(attribution: Attribution) -> dict[str, Any]:
     """What an attribution says of each row, for a service or a log."""
     flagged = None if attribution.threshold is None else attribution.flagged
-    remarks = attribution.remarks
-    return {
+    remarks, order = attribution.remarks, attribution.order
+    told = {
         "method": attribution.method,
-        "settings": _plain(attribution.settings),
+        "settings": attribution.settings,
         "threshold": attribution.threshold,
         "additive": attribution.additive,
         "rows": [
             {
-                "row": _plain(attribution.row_names[i]),
-                "score": _finite(attribution.scores[i]),
-                "base_value": _finite(attribution.base_values[i]),
-                "flagged": None if flagged is None else bool(flagged[i]),
+                "row": attribution.row_names[i],
+                "score": attribution.scores[i],
+                "base_value": attribution.base_values[i],
+                "flagged": None if flagged is None else flagged[i],
                 "remark": remarks[i] or None,
-                "features": [_feature(attribution, i, int(j)) for j in attribution.order[i]],
+                "features": [_feature(attribution, i, int(j)) for j in order[i]],
             }
             for i in range(len(attribution))
         ],
     }
+    return _finite(_plain(told))
 
 
 def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
     errors = attribution.standard_errors
     return {
         "feature": attribution.feature_names[j],
-        "attribution": _finite(attribution.values[i, j]),
-        "error": None if errors is None else _finite(errors[i, j]),
+        "attribution": attribution.values[i, j],
+        "error": None if errors is None else errors[i, j],
         "observed": observed(attribution, i, j, digits=10),
         "normal": normal(attribution, i, j, digits=6),
     }
 
 
-def _finite(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _finite(value: Any) -> Any:
+    """A plain value with null for the numbers that JSON has not."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it; what JSON has not is told in words."""
-    if isinstance(value, np.generic):
+    # What `item` makes of a moment in nanoseconds is a bare number.
+    if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.item()
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
     return value if isinstance(value, PLAIN) else str(value)
+
+
+def _timestamp(text: str) -> Any:
+    import pandas as pd
+
+    return pd.Timestamp(text)
+
+
+# Names of rows that JSON has not, by type: what makes them from their text again.
+NAMES: dict[str, Callable[[str], Any]] = {
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "datetime64": np.datetime64,
+    "Timestamp": _timestamp,
+    "NaTType": _timestamp,
+}
+
+
+def _pack_name(name: Any) -> Any:
+    """The name of a row as JSON has it: what is not plain goes by its type and a text."""
+    kind = type(name).__name__
+    if isinstance(name, tuple):
+        return {"tuple": [_pack_name(each) for each in name]}
+    if isinstance(name, (date, np.datetime64)) and kind in NAMES:
+        return {kind: str(name)}
+    return _plain(name)
+
+
+def _unpack_name(packed: Any) -> Any:
+    if not isinstance(packed, dict):
+        return packed
+    ((kind, content),) = packed.items()
+    if kind == "tuple":
+        return tuple(_unpack_name(each) for each in content)
+    return NAMES[kind](content)
 
 
 def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[str, Any]:
@@ -102,27 +156,58 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
             arrays[where + each.name] = value
         elif each.name != "members":
             told[each.name] = _plain(value)
+    told["row_names"] = [_pack_name(name) for name in attribution.row_names]
     members = enumerate(attribution.members)
     packed = [_pack(member, arrays, f"{where}members/{k}/") for k, member in members]
     return {"told": told, "members": packed}
 
 
+def _read(content: bytes) -> Attribution:
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        raise ValueError("it is no archive, or only a part of one")
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        head = json.loads(str(arrays[HEAD]))
+        if head["format"] != FORMAT:
+            raise ValueError(f"it is {head['format']!r}")
+        if head["version"] != VERSION:
+            raise ValueError(f"it is of version {head['version']}, not {VERSION}")
+        return _unpack(head, arrays, "")
+
+
 def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:
     told = dict(head["told"])
-    for name in ("feature_names", "column_names", "row_names"):
+    for name in SHAPES:
+        if name not in told:
+            told[name] = arrays[where + name]
+        elif where + name in arrays:
+            raise ValueError(f"`{where}{name}` is there twice")
+    for name in ("feature_names", "column_names"):
         told[name] = tuple(told[name])
+    told["row_names"] = tuple(map(_unpack_name, told["row_names"]))
     told["categories"] = {name: tuple(known) for name, known in told["categories"].items()}
     told["shown"] = None if told["shown"] is None else tuple(told["shown"])
-    own = {
-        each.name: arrays[where + each.name]
-        for each in fields(Attribution)
-        if where + each.name in arrays
-    }
     members = tuple(
         _unpack(member, arrays, f"{where}members/{k}/") for k, member in enumerate(head["members"])
     )
-    whole = Attribution(**told, **own, members=members)
-    n, (p, d) = len(told["row_names"]), whole.membership.shape
-    if whole.values.shape != (n, p) or whole.data.shape != (n, d):
-        raise ValueError("its parts do not fit together")
+    whole = Attribution(**told, members=members)
+    _check_parts(whole, where)
     return whole
+
+
+def _check_parts(whole: Attribution, where: str) -> None:
+    """Refuse parts that do not fit together."""
+    sizes = {"n": whole.row_names, "p": whole.feature_names, "d": whole.column_names}
+    optional = {each.name for each in fields(whole) if each.default is None}
+    for name, letters in SHAPES.items():
+        value, shape = getattr(whole, name), tuple(len(sizes[letter]) for letter in letters)
+        if value is None and name in optional:
+            continue
+        if np.shape(value) != shape or np.asarray(value).dtype.kind not in "biuf":
+            raise ValueError(
+                f"`{where}{name}` must be numbers of shape {shape}, got {np.shape(value)}"
+            )
+    if whole.shown is not None and len(whole.shown) != len(whole):
+        raise ValueError(f"`{where}shown` must be of {len(whole)} rows, got {len(whole.shown)}")
+    for member in whole.members:
+        if len(member) != len(whole) or member.feature_names != whole.feature_names:
+            raise ValueError("its members must have its rows and its features")

@@ -171,6 +171,8 @@ class Attribution(Contributions):
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])
+        if chosen.ndim > 1:
+            raise IndexError(f"Rows are chosen by positions or one bool for each, got {rows!r}.")
         members = tuple(member[chosen] for member in self.members)
         return replace(select_rows(self, chosen), members=members)
 
@@ -257,7 +259,11 @@ class Attribution(Contributions):
 
     @classmethod
     def load(cls, path: str | Path) -> Attribution:
-        """Read attributions that `save` wrote; settings come back as texts. Nothing is run."""
+        """Read attributions that `save` wrote. Nothing is run.
+
+        Settings come back as numbers and texts; names of rows as they were, if they are texts,
+        numbers, dates, None, or tuples of these, and else as texts.
+        """
         from whyflag.attribution.archive import load
 
         return load(path)
@@ -281,6 +287,14 @@ class Attribution(Contributions):
 
 def concatenate(parts: Sequence[Attribution]) -> Attribution:
     """Put attributions by the same method under one another."""
+    if not parts:
+        raise ValueError("There must be at least one attribution, got none.")
+    for part in parts:
+        if part.feature_names != parts[0].feature_names:
+            raise ValueError(
+                "Attributions under one another must have the same features in the same order, got "
+                f"{list(parts[0].feature_names)} and {list(part.feature_names)}."
+            )
     members = tuple(
         concatenate(same) for same in zip(*(part.members for part in parts), strict=True)
     )

@@ -63,12 +63,13 @@ def categories_of(attribution: Attribution, feature: int) -> tuple[str, ...]:
 def as_html(attribution: Attribution) -> str:
     """The first culprits of the first rows, as a table for notebooks."""
     head = ("row", "score", "feature", "attribution", "observed", "normal")
-    lines, remarks = [], []
-    for i, said in enumerate(attribution[:MOST_ROWS].remarks):
+    first = attribution[:MOST_ROWS]
+    order, lines, remarks = first.order, [], []
+    for i, said in enumerate(first.remarks):
         name = str(attribution.row_names[i])
         if said:
             remarks.append(f"{name}: {said}")
-        for rank, j in enumerate(attribution.order[i, :MOST_FEATURES]):
+        for rank, j in enumerate(order[i, :MOST_FEATURES]):
             of_the_row = ("", "") if rank else (name, number(attribution.scores[i]))
             cells = (
                 *of_the_row,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, final
 
@@ -166,11 +166,7 @@ class DAGMM(Detector):
             for name in ("weights", "means", "whiten")
         )
         mixture = LatentMixture(weights, means, whiten, means, stack.masks["features"])
-
-        def energy(rows: Tensor) -> Tensor:
-            features, _ = describe(stack, (rows - location) / spread, binary)
-            return mixture.energy(features)[0]
-
+        energy = _Energy(stack, binary, location, spread, mixture)
         return replace(from_tensors(energy, len(self.location_)), unit=1.0)
 
     def _stack(self) -> Stack:
@@ -212,6 +208,22 @@ class DAGMM(Detector):
             held_out_loss,
             batch_size=max(self.batch_size, ROWS_PER_FEATURE * widest),
         )
+
+
+@final
+@dataclass(frozen=True)
+class _Energy:
+    """The energy of rows by a fitted network: a record, so that a score of it can be pickled."""
+
+    stack: Stack
+    binary: Tensor
+    location: Tensor
+    spread: Tensor
+    mixture: LatentMixture
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        features, _ = describe(self.stack, (rows - self.location) / self.spread, self.binary)
+        return self.mixture.energy(features)[0]
 
 
 def describe(stack: Stack, rows: Tensor, binary: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, final
 
@@ -146,20 +146,12 @@ class VAE(Detector):
             torch.as_tensor(part)
             for part in (self.binary_, self.location_, self.spread_, self.draws_)
         )
-
-        def error_of_each(rows: Tensor) -> Tensor:
-            rows = ((rows - location) / spread).unsqueeze(0)
-            mean, _ = encode(stack, rows)
-            return ((rows - reconstruction(decode(stack, mean), binary)) ** 2)[0]
-
-        def bound(rows: Tensor) -> Tensor:
-            return negative_elbo(stack, (rows - location) / spread, draws, binary)[0]
-
+        network = _Network(stack, binary, location, spread, draws)
         d = len(self.location_)
         if kind == "reconstruction":
-            score = from_tensor_errors(error_of_each, d)
+            score = from_tensor_errors(network.errors, d)
         else:
-            score = from_tensors(bound, d, Runner(chunk=4 * CALL // len(self.draws_)))
+            score = from_tensors(network.bound, d, Runner(chunk=4 * CALL // len(self.draws_)))
         return replace(score, unit=1.0)  # both are −log likelihoods, but for a constant
 
     def _train(self, widths: list[dict[str, int]], seen: Matrix, held: Matrix) -> list[Trained]:
@@ -193,6 +185,29 @@ class VAE(Detector):
 
 
 _KINDS: tuple[Kind, ...] = ("reconstruction", "elbo")
+
+
+@final
+@dataclass(frozen=True)
+class _Network:
+    """What a fitted network makes of rows: a record, so that a score of it can be pickled."""
+
+    stack: Stack
+    binary: Tensor
+    location: Tensor
+    spread: Tensor
+    draws: Tensor
+
+    def errors(self, rows: Tensor) -> Tensor:
+        """Squared errors of the reconstruction: (n, d) -> (n, d)."""
+        rows = ((rows - self.location) / self.spread).unsqueeze(0)
+        mean, _ = encode(self.stack, rows)
+        return ((rows - reconstruction(decode(self.stack, mean), self.binary)) ** 2)[0]
+
+    def bound(self, rows: Tensor) -> Tensor:
+        """−ELBO: (n, d) -> (n,)."""
+        rows = (rows - self.location) / self.spread
+        return negative_elbo(self.stack, rows, self.draws, self.binary)[0]
 
 
 def encode(stack: Stack, rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from threading import RLock
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -25,6 +26,11 @@ class Question(ABC):
         """Refuse the score, or tell whether enough has been seen of it."""
 
 
+# Questions count what they have seen: threads ask one after another. Of all audits, since a lock of
+# each one's own could not be pickled; a score may ask another.
+_ONE_AT_A_TIME = RLock()
+
+
 @final
 class Audit:
     """Questions that are open until enough rows have been seen."""
@@ -39,7 +45,9 @@ class Audit:
 
     def look(self, score: Score, X: Matrix, values: Vector) -> None:
         """Look at rows and their scores; refuse the score if an answer is wrong."""
-        if self._open:
+        if self.done:
+            return
+        with _ONE_AT_A_TIME:
             self._open = tuple(each for each in self._open if not each.ask(score, X, values))
 
 

@@ -1,5 +1,7 @@
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import get_type_hints
 
 import matplotlib
 import numpy as np
@@ -81,15 +83,106 @@ def test_frame_has_the_names():
     assert frame.loc["r2", "rate"] == 4.0
 
 
-@pytest.mark.parametrize("rows", [1, -1, slice(1, 2), [1], np.array([False, True])])
-def test_slices_keep_what_belongs_to_the_rows(rows):
-    part = make()[rows]
-    assert len(part) == 1
-    assert part.row_names == ("r2",)
-    assert part.values.tolist() == [[-3.0, 0.0, 4.0]]
-    assert part.reference.tolist() == [[39.0, 49.0, 59.0]]
-    assert part.n_evaluations == 20
-    assert part.converged is None
+def per_row_fields():
+    return [each.name for each in fields(Attribution) if each.metadata.get("per_row")]
+
+
+def filled():
+    """Something else for each of three rows in each field that has an entry for each row."""
+    one = replace(
+        make(),
+        standard_errors=np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
+        ended=np.array([Outcome.OUT_OF_BUDGET, Outcome.NO_BOTTOM]),
+        fallback=np.array([True, False]),
+        shown=({"age": "old"}, {}),
+    )
+    three = concatenate([one, one[0]])
+    return replace(three, row_names=("r1", "r2", "r3"), scores=np.array([8.0, 9.0, 10.0]))
+
+
+def assert_rows(part, whole, positions):
+    for name in per_row_fields():
+        entries, expected = getattr(part, name), getattr(whole, name)
+        assert len(entries) == len(positions), name
+        for entry, i in zip(entries, positions, strict=True):
+            np.testing.assert_equal(entry, expected[i], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("rows", "positions"),
+    [
+        (1, [1]),
+        (-1, [2]),
+        (np.int64(2), [2]),
+        (slice(1, None), [1, 2]),
+        (slice(None, None, -1), [2, 1, 0]),
+        (slice(0, 0), []),
+        ([2, 0], [2, 0]),
+        ([1, 1], [1, 1]),
+        ([], []),
+        ([-1], [2]),
+        (np.array([True, False, True]), [0, 2]),
+        (pd.Series([False, True, False], index=list("abc")), [1]),
+    ],
+    ids=str,
+)
+def test_slices_keep_what_belongs_to_the_rows(rows, positions):
+    whole = replace(filled(), members=(filled(), filled()))
+    part = whole[rows]
+    assert_rows(part, whole, positions)
+    assert len(part.members) == 2
+    for member in part.members:
+        assert_rows(member, filled(), positions)
+
+
+def test_slices_keep_what_belongs_to_all_rows():
+    whole = replace(filled(), method="ASH", settings={"a": 1}, threshold=2.0, unit=3.0)
+    part = whole[0]
+    for each in fields(Attribution):
+        if each.name not in per_row_fields():
+            assert getattr(part, each.name) is getattr(whole, each.name), each.name
+
+
+def test_slices_keep_that_there_is_nothing():
+    part = make(reference=False)[1]
+    absent = ("reference", "standard_errors", "ended", "fallback", "shown", "converged")
+    assert [getattr(part, name) for name in absent] == [None] * 6
+
+
+def test_going_through_gives_one_row_after_another():
+    whole = replace(filled(), members=(filled(),))
+    each = list(whole)
+    assert [one.row_names for one in each] == [("r1",), ("r2",), ("r3",)]
+    for i, one in enumerate(each):
+        assert_rows(one, whole, [i])
+        assert_rows(one.members[0], whole.members[0], [i])
+    assert get_type_hints(Attribution.__iter__)["return"] == Iterator[Attribution]
+
+
+@pytest.mark.parametrize("rows", [True, None, [[0, 1]], np.ones((2, 2), bool)], ids=str)
+def test_rows_of_rows_are_refused(rows):
+    with pytest.raises(IndexError):
+        make()[rows]
+
+
+def test_a_row_is_found_by_its_name():
+    row = filled().row("r2")
+    assert_rows(row, filled(), [1])
+
+
+def test_rows_that_share_a_name_are_found_together():
+    shared = replace(filled(), row_names=("a", "b", "a"))
+    assert_rows(shared.row("a"), shared, [0, 2])
+
+
+@pytest.mark.parametrize("name", [("a", 1), pd.Timestamp("2024-02-29"), 7, None], ids=str)
+def test_a_name_may_be_anything(name):
+    assert replace(make(), row_names=("other", name)).row(name).row_names == (name,)
+
+
+def test_a_name_that_no_row_has_is_refused():
+    with pytest.raises(KeyError, match="There is no row 'r9'; the first names are 'r1', 'r2'"):
+        make().row("r9")
 
 
 def test_a_row_that_is_not_there_is_refused():
@@ -98,14 +191,23 @@ def test_a_row_that_is_not_there_is_refused():
 
 
 def test_parts_make_a_whole():
-    whole = replace(make(), ended=np.array([Outcome.OUT_OF_BUDGET, Outcome.ARRIVED]))
-    joined = concatenate([whole[0], whole[1]])
-    per_row = ("values", "base_values", "scores", "data", "evaluations", "reference", "ended")
-    for name in per_row:
-        np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
-    assert joined.standard_errors is None
-    assert joined.row_names == whole.row_names
-    assert joined.n_evaluations == whole.n_evaluations == 30
+    whole = replace(filled(), members=(filled(),))
+    joined = concatenate([whole[:2], whole[2]])
+    assert_rows(joined, whole, [0, 1, 2])
+    assert_rows(joined.members[0], whole.members[0], [0, 1, 2])
+    assert joined.n_evaluations == whole.n_evaluations == 40
+    assert concatenate([make()[0], make()[1]]).standard_errors is None
+
+
+def test_parts_of_other_features_make_no_whole():
+    other = replace(make(), feature_names=("age", "rate", "dose"))
+    with pytest.raises(ValueError, match="the same features in the same order"):
+        concatenate([make(), other])
+
+
+def test_no_parts_make_no_whole():
+    with pytest.raises(ValueError, match="at least one attribution, got none"):
+        concatenate([])
 
 
 @pytest.mark.parametrize("grouped", [False, True], ids=["columns", "groups"])
