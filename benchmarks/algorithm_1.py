@@ -43,7 +43,7 @@ def cases() -> list[Case]:
     X = np.random.default_rng(1).normal(size=(N_ROWS, D)) * 2
     normal = correlated_rows(500, D, seed=1)
     mean, deviation = normal.mean(axis=0), normal.std(axis=0)
-    network = VAE(seed=0).fit((normal - mean) / deviation).to_score("reconstruction")
+    network = VAE(random_state=0).fit((normal - mean) / deviation).to_score("reconstruction")
     rows = (correlated_rows(N_ROWS, D, seed=2) - mean) / deviation
     rows[np.arange(N_ROWS), np.arange(N_ROWS) % D] += 4
 

@@ -18,8 +18,8 @@ from whyflag.methods import METHODS
 from whyflag.metrics import auroc, mean_reciprocal_rank
 
 DETECTORS: dict[str, Callable[[Matrix], Any]] = {
-    "GMM": lambda rows: GMM(seed=0, reg_covar=1e-2).fit(rows),
-    "VAE": lambda rows: VAE(seed=0).fit(rows),
+    "GMM": lambda rows: GMM(random_state=0, reg_covar=1e-2).fit(rows),
+    "VAE": lambda rows: VAE(random_state=0).fit(rows),
     "forest": lambda rows: IsolationForest(random_state=0).fit(rows),
 }
 N_ROWS = 20  # of each kind, in each world

@@ -64,7 +64,7 @@ def real_anomalies(name: str, rule: Callable[[int], float]) -> float:
     areas = []
     for seed in SEEDS:
         rows = split(load(name), seed)
-        detector = GMM(reg_covar=rule(rows.train.shape[1]), seed=seed)
+        detector = GMM(reg_covar=rule(rows.train.shape[1]), random_state=seed)
         score = detector.fit(rows.train, X_valid=rows.valid).to_score()
         areas.append(detects(score, rows.test_normal, rows.test_anomalous))
     return float(np.mean(areas))
@@ -79,7 +79,7 @@ def culprits(name: str, rule: Callable[[int], float]) -> Matrix:
         n = N_WIDE_ROWS if d > WIDE else N_ROWS
         normal = np.tile(rows.valid, (-(-n // len(rows.valid)), 1))[:n]
         X, guilty = perturb(normal, 1, binary=dataset.binary, rng=np.random.default_rng([seed, 1]))
-        detector = GMM(reg_covar=rule(d), seed=seed).fit(rows.train, X_valid=rows.valid)
+        detector = GMM(reg_covar=rule(d), random_state=seed).fit(rows.train, X_valid=rows.valid)
         solver = FULL.solver(d)
         ways = (
             Explainer(detector, rows.train, ASH(solver=solver)),

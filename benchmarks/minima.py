@@ -111,7 +111,7 @@ def main() -> None:
         worlds[name] = (rows.train, np.vstack([strange, rows.test_anomalous[:count]]), 3)
     for name, (normal, strange, k) in worlds.items():
         for floor in (1e-6, 2 / normal.shape[1]):
-            energy = GMM(k, reg_covar=floor, seed=0).fit(normal).to_score()
+            energy = GMM(k, reg_covar=floor, random_state=0).fit(normal).to_score()
             free, box = (compare(energy, strange, normal, radius=radius) for radius in (None, 1.0))
             print(
                 f"{name:12} {floor:8.1g} {free.above_own:8.3f} {free.above_best:6.3f}"

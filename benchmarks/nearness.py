@@ -37,11 +37,11 @@ def detectors(rows: Split, seed: int) -> dict[str, Any]:
     """What is explained: a mixture with two floors, a network, a forest."""
     d = rows.train.shape[1]
     fitted: dict[str, Any] = {
-        "GMM 2/d": GMM(reg_covar=2 / d, seed=seed).fit(rows.train, X_valid=rows.valid),
-        "GMM 1e-6": GMM(reg_covar=1e-6, seed=seed).fit(rows.train, X_valid=rows.valid),
+        "GMM 2/d": GMM(reg_covar=2 / d, random_state=seed).fit(rows.train, X_valid=rows.valid),
+        "GMM 1e-6": GMM(reg_covar=1e-6, random_state=seed).fit(rows.train, X_valid=rows.valid),
     }
     if d <= WIDE:
-        vae = VAE(latent=0.4, hidden=1.0, max_updates=3000, seed=seed)
+        vae = VAE(latent=0.4, hidden=1.0, max_updates=3000, random_state=seed)
         fitted["VAE"] = vae.fit(rows.train, X_valid=rows.valid)
         fitted["forest"] = IsolationForest(n_estimators=50, random_state=seed).fit(rows.train)
     return fitted

@@ -27,7 +27,7 @@ def score_of(kind: str, d: int) -> Score:
     detector: Any
     if kind == "VAE":
         # Of the paper's smallest grid, so that the time goes into scoring.
-        detector = VAE(latent=max(2, d // 5), hidden=max(4, d // 2), seed=0)
+        detector = VAE(latent=max(2, d // 5), hidden=max(4, d // 2), random_state=0)
     else:
         detector = IsolationForest(random_state=0)
     normal = normal_rows(kind, d)

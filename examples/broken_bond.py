@@ -92,7 +92,7 @@ def main(path: Path = PICTURE) -> None:
     normal = pump(1000, seed=0)
     rows = break_bond(pump(1000, seed=1))
     # A bond is all that is broken here, so the mixture is as tight as it: no floor to speak of.
-    detector = GMM(reg_covar=1e-6, seed=0).fit(normal)
+    detector = GMM(reg_covar=1e-6, random_state=0).fit(normal)
     by_method = {name: Explainer(detector, normal, name)(rows) for name in METHODS}
     print(f"{len(rows)} hours in which pressure and flow do not go together.")
     print("Both have the two largest attributions:")

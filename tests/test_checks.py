@@ -100,7 +100,8 @@ def test_other_settings_that_make_no_sense_are_refused(make, message):
 
 @pytest.mark.parametrize("value", BAD)
 @pytest.mark.parametrize(
-    "name", ["validation_fraction", "reg_covar", "n_init", "max_iter", "contamination", "seed"]
+    "name",
+    ["validation_fraction", "reg_covar", "n_init", "max_iter", "contamination", "random_state"],
 )
 def test_a_detectors_settings_are_checked_before_it_is_fitted(name, value):
     from whyflag.detectors import GMM

@@ -199,7 +199,17 @@ def test_every_page_is_in_the_navigation():
 
 
 # Modules that the others are made of, and the command line: not for users of the library.
-INTERNAL = {"arrays", "checks", "cli", "clusters", "extras", "files", "parallel", "records"}
+INTERNAL = {
+    "arrays",
+    "batches",
+    "checks",
+    "cli",
+    "clusters",
+    "extras",
+    "files",
+    "parallel",
+    "records",
+}
 
 
 def public_names():

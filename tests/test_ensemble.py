@@ -16,7 +16,7 @@ from whyflag.methods import ASH, COMP, IG
 
 NORMAL = correlated_rows(400, 5, seed=1)
 PLANTED, CULPRITS = plant(correlated_rows(30, 5, seed=2), 5, seed=3)
-GAUSSIANS = GMM(seed=0).fit(NORMAL)
+GAUSSIANS = GMM(random_state=0).fit(NORMAL)
 FOREST = IsolationForest(n_estimators=30, random_state=0).fit(NORMAL)
 
 

@@ -33,7 +33,7 @@ NORMAL = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def detector():
-    return GMM(seed=0).fit(NORMAL)
+    return GMM(random_state=0).fit(NORMAL)
 
 
 def flagged():
@@ -284,9 +284,9 @@ def some_columns():
     )
 
 
-SMALL = {"max_updates": 20, "seed": 0}
+SMALL = {"max_updates": 20, "random_state": 0}
 DETECTORS = {
-    "GMM": lambda: GMM(2, seed=0).fit(NORMAL),
+    "GMM": lambda: GMM(2, random_state=0).fit(NORMAL),
     "VAE": lambda: VAE(latent=2, hidden=8, **SMALL).fit(NORMAL),
     "VAE-e": lambda: VAE(latent=2, hidden=8, kind="elbo", **SMALL).fit(NORMAL),
     "DAGMM": lambda: DAGMM(latent=1, hidden=8, n_components=2, **SMALL).fit(NORMAL),

@@ -62,8 +62,7 @@ def test_an_error_says_where_it_happened():
 @pytest.mark.parametrize("method", ["ASH", "KSH"])
 @pytest.mark.parametrize("make", [GMM, VAE, IsolationForest])
 def test_the_result_is_the_same(make, method):
-    settings = {"random_state": 0} if make is IsolationForest else {"seed": 0}
-    detector = make(**settings).fit(NORMAL)
+    detector = make(random_state=0).fit(NORMAL)
     one = Explainer(detector, NORMAL, method)(ROWS)
     several = Explainer(detector, NORMAL, method, n_jobs=2)(ROWS)
     assert_same_rows(several, one)

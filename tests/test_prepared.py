@@ -19,7 +19,7 @@ def energy(X):
 
 @pytest.fixture(scope="module")
 def detector():
-    return GMM(1, seed=0).fit(FRAME)
+    return GMM(1, random_state=0).fit(FRAME)
 
 
 def test_normal_rows_tell_the_domain():

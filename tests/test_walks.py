@@ -72,7 +72,7 @@ def calls_of(walk):
 def keep_a_model():
     encoding = Encoding.of(TABLE)
     values = encoding.encode(TABLE).rows.values
-    Model.fit(GMM(seed=0), encoding, values).save("kept")
+    Model.fit(GMM(random_state=0), encoding, values).save("kept")
     Model.load("kept").explainer()
 
 
@@ -87,8 +87,12 @@ def follow_a_pipeline():
 
 
 CALLS = {
-    "`Explainer(detector, rows)(X)`": lambda: Explainer(GMM(seed=0).fit(NORMAL), NORMAL)(ROWS),
-    "`Ensemble.of(detector, rows)(X)`": lambda: Ensemble.of(GMM(seed=0).fit(NORMAL), NORMAL)(ROWS),
+    "`Explainer(detector, rows)(X)`": lambda: Explainer(GMM(random_state=0).fit(NORMAL), NORMAL)(
+        ROWS
+    ),
+    "`Ensemble.of(detector, rows)(X)`": lambda: Ensemble.of(
+        GMM(random_state=0).fit(NORMAL), NORMAL
+    )(ROWS),
     "`Model.fit`, `save`, `load`, `explainer`": keep_a_model,
     "`whyflag fit normal.csv -o model`": lambda: run("fit", "normal.csv", "-o", "model"),
     "`whyflag explain model rows.csv -o why.html`": lambda: run(

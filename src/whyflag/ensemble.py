@@ -34,7 +34,7 @@ class Ensemble:
 
     >>> from whyflag.detectors import GMM
     >>> normal = np.random.default_rng(0).normal(size=(500, 3))
-    >>> detector = GMM(seed=0).fit(normal)
+    >>> detector = GMM(random_state=0).fit(normal)
     >>> explain = Ensemble([Explainer(detector, normal, method) for method in ("ASH", "wKSH")])
     >>> attribution = explain([[0.0, 9.0, 0.0]])
     >>> attribution.top(1)["feature"].item(), attribution.agreement > 0.9
@@ -61,7 +61,7 @@ class Ensemble:
 
         >>> from whyflag.detectors import GMM
         >>> normal = np.random.default_rng(0).normal(size=(500, 3))
-        >>> explain = Ensemble.of(GMM(seed=0).fit(normal), normal)
+        >>> explain = Ensemble.of(GMM(random_state=0).fit(normal), normal)
         >>> explain([[0.0, 9.0, 0.0]]).top(1)["feature"].item()
         'x1'
         """

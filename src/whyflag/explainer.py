@@ -26,6 +26,7 @@ from whyflag.score.answers import refuse_other_answers
 
 PROGRESS = 2**18  # score evaluations after which progress is due
 USUAL = 2**13  # evaluations that a row takes at the most with most methods: all ten players, say
+TRIAL = 4  # rows that tell whether several processes are worth it
 TELLING = 0.1  # seconds of work that tell how long the rest will take
 WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
 
@@ -64,7 +65,7 @@ class Explainer:
     >>> import numpy as np
     >>> from whyflag.detectors import GMM
     >>> normal = np.random.default_rng(0).normal(size=(500, 3))
-    >>> explain = Explainer(GMM(seed=0).fit(normal), normal)
+    >>> explain = Explainer(GMM(random_state=0).fit(normal), normal)
     >>> attribution = explain([[0.0, 9.0, 0.0]])
     >>> attribution.top(1)["feature"].item()
     'x1'
@@ -152,7 +153,8 @@ class Explainer:
 
     def _explain(self, rows: Matrix) -> Iterator[Contributions]:
         """Attributions of one chunk of rows after another."""
-        done, size = 0, self._chunk_size or min(batch_size(USUAL, PROGRESS), self._most_rows)
+        first = batch_size(USUAL, PROGRESS) if self._n_jobs == 1 else TRIAL
+        done, size = 0, self._chunk_size or min(first, self._most_rows)
         while done < len(rows):
             begin = time.perf_counter()
             part = self._attribute(rows[done : done + size])
@@ -162,7 +164,7 @@ class Explainer:
             if self._chunk_size is None:
                 each = max(1, int(part.evaluations.sum()) // len(part))
                 size = min(self._most_rows, batch_size(each, PROGRESS))
-            if self._n_jobs == 1:
+            if self._n_jobs == 1 or done == len(rows):
                 continue
             # Few rows take longer each than many: the first may be several times too slow.
             left = took / len(part) * (len(rows) - done)

@@ -76,7 +76,7 @@ class Model:
         )
         rows = None
         if any(get_method(method).needs_background for method in methods):
-            order = np.random.default_rng(detector.seed).permutation(len(values))
+            order = np.random.default_rng(detector.random_state).permutation(len(values))
             rows = values[np.sort(order[:MOST_ROWS])]
         return cls(detector, encoding, domain, Distribution.of(values), tuple(methods), rows)
 

@@ -110,9 +110,9 @@ DETECTORS = {
         Gradient,
         None,
     ),
-    "GMM": (GMM(2, seed=0), Curvature, Marginals),
+    "GMM": (GMM(2, random_state=0), Curvature, Marginals),
     "VAE": (
-        VAE(0.5, 1.0, max_updates=50, n_draws=2, seed=0),
+        VAE(0.5, 1.0, max_updates=50, n_draws=2, random_state=0),
         Gradient,
         Additive,
     ),

@@ -18,7 +18,7 @@ from whyflag.outcome import Outcome
 
 NORMAL = np.random.default_rng(0).normal(size=(100, 3))
 ROWS = NORMAL[:2] + 5 * np.eye(3)[:2]
-DETECTOR = GMM(1, seed=0).fit(NORMAL)
+DETECTOR = GMM(1, random_state=0).fit(NORMAL)
 
 
 @cache

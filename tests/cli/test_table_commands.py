@@ -75,7 +75,7 @@ def test_fitting_says_what_was_learnt(folder, tmp_path):
 def test_detectors_are_made_as_asked(name):
     made = _detector(DetectorName(name), contamination=0.05, seed=7)
     assert type(made).__name__ == name.upper()
-    assert (made.contamination, made.seed) == (0.05, 7)
+    assert (made.contamination, made.random_state) == (0.05, 7)
 
 
 def test_the_culprit_of_a_row_comes_first(explained):

@@ -165,5 +165,5 @@ def test_a_diverging_candidate_does_not_end_the_search():
 
 
 def test_same_seed_same_bits():
-    one, other = (DAGMM(**SMALL, max_updates=20, seed=1).fit(NORMAL) for _ in range(2))
+    one, other = (DAGMM(**SMALL, max_updates=20, random_state=1).fit(NORMAL) for _ in range(2))
     np.testing.assert_array_equal(one.score_samples(PLANTED), other.score_samples(PLANTED))

@@ -92,7 +92,7 @@ def test_an_unfitted_detector_is_not_saved(tmp_path):
 
 def test_a_setting_that_json_does_not_have_is_refused(tmp_path):
     detector = GMM(2).fit(ROWS)
-    detector.seed = {1, 2}
+    detector.random_state = {1, 2}
     with pytest.raises(TypeError, match="can not be saved"):
         detector.save(tmp_path)
 
@@ -131,7 +131,7 @@ def rewrite(folder, **changes):
     ("changes", "message"),
     [
         ({"format": "something else"}, "not of a whyflag detector"),
-        ({"version": 2}, "version 2, this whyflag reads 1"),
+        ({"version": 1}, "version 1, this whyflag reads 2"),
         ({"detector": "os"}, "must name one of GMM, VAE, DAGMM, got 'os'"),
         ({"settings": {"n_clusters": 2}}, "does not fit together"),
         ({"fitted": {}}, "does not fit together"),

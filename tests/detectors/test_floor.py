@@ -70,7 +70,7 @@ def test_command_line_experiments_and_python_fit_the_same_mixture(d, tmp_path):
     fit = ["fit", str(tmp_path / "normal.csv"), "-o", str(tmp_path / "model")]
     assert CliRunner().invoke(app, fit).exit_code == 0
     X = pd.read_csv(tmp_path / "normal.csv").to_numpy()
-    python = GMM(seed=0).fit(X).to_score()(X)
+    python = GMM(random_state=0).fit(X).to_score()(X)
     experiments = QUICK.detector("Thyroid", "GMM", 0).fit(X).to_score()(X)
     np.testing.assert_array_equal(experiments, python)
     np.testing.assert_allclose(Model.load(tmp_path / "model").detector.to_score()(X), python)

@@ -71,7 +71,7 @@ def test_predict_flags_the_share_that_was_asked_for():
 
 def test_same_seed_same_bits():
     X = three_clusters(200, 0)
-    one, other = GMM(seed=1).fit(X), GMM(seed=1).fit(X)
+    one, other = GMM(random_state=1).fit(X), GMM(random_state=1).fit(X)
     np.testing.assert_array_equal(one.score_samples(X), other.score_samples(X))
 
 

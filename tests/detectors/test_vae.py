@@ -140,7 +140,7 @@ def test_each_score_has_its_own_threshold(fitted):
 
 
 def test_binary_columns_are_reconstructed_as_probabilities(bits):
-    detector = VAE(3, 10, max_updates=3000, seed=1).fit(bits)
+    detector = VAE(3, 10, max_updates=3000, random_state=1).fit(bits)
     assert detector.binary_.all()
     np.testing.assert_array_equal(detector.location_, 0)
     wrong = bits[:20].copy()
@@ -168,7 +168,9 @@ def test_real_and_binary_columns_can_be_mixed(bits):
 
 
 def test_same_seed_same_bits():
-    one, other, third = (VAE(**SMALL, max_updates=20, seed=s).fit(NORMAL) for s in (1, 1, 2))
+    one, other, third = (
+        VAE(**SMALL, max_updates=20, random_state=s).fit(NORMAL) for s in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one.score_samples(PLANTED), other.score_samples(PLANTED))
     assert not np.allclose(one.score_samples(PLANTED), third.score_samples(PLANTED))
 

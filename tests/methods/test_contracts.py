@@ -65,9 +65,9 @@ KINDS = {
 
 
 FAMILIES = {
-    "GMM": lambda: GMM(seed=0),
-    "VAE": lambda: VAE(latent=2, hidden=8, max_updates=200, seed=0),
-    "DAGMM": lambda: DAGMM(max_updates=200, seed=0),
+    "GMM": lambda: GMM(random_state=0),
+    "VAE": lambda: VAE(latent=2, hidden=8, max_updates=200, random_state=0),
+    "DAGMM": lambda: DAGMM(max_updates=200, random_state=0),
     "IsolationForest": lambda: IsolationForest(n_estimators=20, random_state=0),
     "LocalOutlierFactor": lambda: LocalOutlierFactor(novelty=True),
     "KernelDensity": lambda: KernelDensity(bandwidth=0.5),

@@ -24,7 +24,7 @@ def test_a_full_run_has_three_splits_of_every_data_set():
 def test_the_papers_grid_unless_it_would_take_hours():
     vae = FULL.detector("Thyroid", "VAE", 7)
     assert (vae.latent, vae.hidden, vae.n_draws) == ((0.2, 0.4, 0.6, 0.8), (0.5, 1.0, 2.0), 4)
-    assert vae.seed == 7
+    assert vae.random_state == 7
     dagmm = FULL.detector("Musk", "DAGMM", 0)
     assert (dagmm.n_components, dagmm.latent, dagmm.hidden) == ((2, 3, 4), [0.2], [0.5])
 

@@ -15,7 +15,7 @@ mpl.use("Agg")
 RNG = np.random.default_rng(0)
 NORMAL = pd.DataFrame(RNG.normal(size=(300, 4)), columns=["a", "b", "c", "d"])
 ODD = pd.DataFrame([[0.0, 9, 0, 0], [7, 0, 0, -6], [0, 0, 0, 0.1]], columns=NORMAL.columns)
-DETECTOR = GMM(1, seed=0).fit(NORMAL)
+DETECTOR = GMM(1, random_state=0).fit(NORMAL)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def wide():
     normal = pd.DataFrame(RNG.normal(size=(400, 300)), columns=names)
     odd = normal.iloc[:60].copy()
     odd.iloc[:, 7] += 6
-    return Explainer(GMM(1, reg_covar=0.1, seed=0).fit(normal), normal, "IG")(odd)
+    return Explainer(GMM(1, reg_covar=0.1, random_state=0).fit(normal), normal, "IG")(odd)
 
 
 def labels(ax, which="y"):
@@ -75,7 +75,7 @@ def test_error_bars_are_drawn_where_coalitions_were(wide):
     names = [f"f{i}" for i in range(14)]
     normal = pd.DataFrame(RNG.normal(size=(300, 14)), columns=names)
     odd = pd.DataFrame(RNG.normal(size=(1, 14)) * 4, columns=names)
-    drawn = Explainer(DETECTOR.__class__(3, seed=0).fit(normal), normal)(odd)
+    drawn = Explainer(DETECTOR.__class__(3, random_state=0).fit(normal), normal)(odd)
     assert drawn.standard_errors.max() > 0
     ax = plot.bar(drawn, 0, max_features=14)
     errors = [c for c in ax.containers if isinstance(c, mpl.container.ErrorbarContainer)]

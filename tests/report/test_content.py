@@ -13,7 +13,7 @@ from whyflag.report.mending import mend
 
 RNG = np.random.default_rng(0)
 NORMAL = pd.DataFrame(RNG.normal(size=(400, 4)), columns=["a", "b", "c", "d"])
-DETECTOR = GMM(1, seed=0).fit(NORMAL)
+DETECTOR = GMM(1, random_state=0).fit(NORMAL)
 EXPLAIN = Explainer(DETECTOR, NORMAL)
 ODD = pd.DataFrame(
     [[0.0, 9, 0, 0], [0, 8, 0, 0], [7, 0, 0, -7], [6, 0, 0, -6.5], [0, 0, 0.1, 0]],

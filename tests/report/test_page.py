@@ -13,7 +13,7 @@ from whyflag.report import write_report
 EVIL = "<script>document.title='run'</script>"
 RNG = np.random.default_rng(0)
 NORMAL = pd.DataFrame(RNG.normal(size=(300, 3)), columns=["length", EVIL, "weight"])
-DETECTOR = GMM(1, seed=0).fit(NORMAL)
+DETECTOR = GMM(1, random_state=0).fit(NORMAL)
 ODD = pd.DataFrame(
     [[0.0, 9, 0], [12, 0, 0], [0, 0, -7], [0.1, 0, 0]],
     columns=NORMAL.columns,
@@ -134,7 +134,7 @@ def test_mended_scores_fall_below_the_alarm(page):
 
 def test_methods_have_their_say(page):
     heads = [head.text for head in all_of(page, ".members th[scope=col]")]
-    assert heads == ["Share of the blame", "ASH", "wKSH"]
+    assert heads == ["Share of the score", "ASH", "wKSH"]
 
 
 def test_a_remark_stands_on_its_row_and_nowhere_else(browser, tmp_path):

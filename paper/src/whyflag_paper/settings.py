@@ -72,12 +72,12 @@ class Settings:
 
         sizes: Mapping[str, Any] = self.sizes.get(dataset, {}).get(family, {})
         if family == "GMM":
-            return detectors.GMM(seed=seed)
+            return detectors.GMM(random_state=seed)
         if family == "VAE":
             return detectors.VAE(
-                **sizes, max_updates=self.max_updates, n_draws=self.n_draws, seed=seed
+                **sizes, max_updates=self.max_updates, n_draws=self.n_draws, random_state=seed
             )
-        return detectors.DAGMM(**sizes, max_updates=self.max_updates, seed=seed)
+        return detectors.DAGMM(**sizes, max_updates=self.max_updates, random_state=seed)
 
     def solver(self, n_players: int) -> Kernel:
         """How the sum over coalitions is done."""

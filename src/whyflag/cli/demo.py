@@ -36,8 +36,8 @@ def demo(
     model, report = output / "model", output / "report.html"
 
     console.print(
-        f"13 measurements of {len(known)} wines of two growers, and of {len(other)} of a third. "
-        "What gives these away?\n",
+        f"13 measurements of {len(known)} wines of two producers, and of {len(other)} of a third. "
+        "Which measurements make these unusual?\n",
         highlight=False,
         soft_wrap=True,
     )

@@ -113,4 +113,4 @@ def _detector(name: DetectorName, contamination: float, seed: int) -> Detector:
     from whyflag import detectors
 
     make: type[Detector] = getattr(detectors, name.name)
-    return make(contamination=contamination, seed=seed)
+    return make(contamination=contamination, random_state=seed)

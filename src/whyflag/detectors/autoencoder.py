@@ -69,7 +69,7 @@ class Network(Protocol):
     batch_size: int
     max_updates: int
     patience: int
-    seed: int
+    random_state: int
 
 
 def train_candidates(
@@ -88,7 +88,7 @@ def train_candidates(
             Stack.random(
                 layers,
                 [widths[i] for i in together],
-                [(detector.seed, i) for i in together],
+                [(detector.random_state, i) for i in together],
                 torch.float32,
             ),
             rows,
@@ -98,7 +98,7 @@ def train_candidates(
             batch_size=detector.batch_size if batch_size is None else batch_size,
             max_updates=detector.max_updates,
             patience=detector.patience,
-            seed=detector.seed,
+            seed=detector.random_state,
             label=f"{type(detector).__name__}, {len(together)} of {len(widths)} candidates",
         )
         trained |= dict(zip(together, results, strict=True))

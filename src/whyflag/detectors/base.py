@@ -22,7 +22,7 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Every detector has the settings `validation_fraction` (part of the rows that is held out,
     unless `fit` is given held-out rows), `contamination` (part of the training rows that `predict`
-    calls anomalous) and `seed`.
+    calls anomalous) and `random_state`.
 
     Attributes:
         selection_: The candidates and their held-out losses.
@@ -31,7 +31,7 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     validation_fraction: float
     contamination: float
-    seed: int
+    random_state: int
     selection_: Selection
     offset_: float
 
@@ -77,7 +77,7 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if X_valid is not None:
             held: Matrix = validate_data(self, X_valid, dtype=np.float64, reset=False)
             return rows, rows, held
-        order = np.random.default_rng(self.seed).permutation(len(rows))
+        order = np.random.default_rng(self.random_state).permutation(len(rows))
         n_held = max(1, round(self.validation_fraction * len(rows)))
         return rows, rows[order[n_held:]], rows[order[:n_held]]
 
@@ -86,7 +86,7 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         settings = vars(self)
         check_number("validation_fraction", self.validation_fraction, above=0, at_most=0.9)
         check_number("contamination", self.contamination, above=0, at_most=0.5)
-        check_whole("seed", self.seed, at_least=0)
+        check_whole("random_state", self.random_state, at_least=0, at_most=2**32 - 1)
         for name in ("n_init", "max_iter", "batch_size", "max_updates", "patience"):
             if name in settings:
                 check_whole(name, settings[name], at_least=1)

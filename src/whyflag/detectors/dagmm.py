@@ -75,7 +75,7 @@ class DAGMM(Detector):
         patience: Updates without a gain in the held-out loss after which a candidate is stopped.
         validation_fraction: Part of the rows that is held out, unless `fit` is given held-out rows.
         contamination: Part of the training rows that `predict` calls anomalous.
-        seed: Seed of the split, the weights and the order of rows.
+        random_state: Seed of the split, the weights and the order of rows.
 
     Attributes:
         n_components_: The chosen number of components.
@@ -102,7 +102,7 @@ class DAGMM(Detector):
         patience: int = 600,
         validation_fraction: float = 0.2,
         contamination: float = 0.01,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         self.n_components = n_components
         self.latent = latent
@@ -115,7 +115,7 @@ class DAGMM(Detector):
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.contamination = contamination
-        self.seed = seed
+        self.random_state = random_state
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -185,7 +185,7 @@ class DAGMM(Detector):
     def _train(self, widths: list[dict[str, int]], seen: Matrix, held: Matrix) -> list[Trained]:
         binary = torch.as_tensor(self.binary_)
         seen_rows, held_rows = (self._standardised(part, torch.float32) for part in (seen, held))
-        some = np.random.default_rng(self.seed).permutation(len(seen))[:MIXTURE_ROWS]
+        some = np.random.default_rng(self.random_state).permutation(len(seen))[:MIXTURE_ROWS]
 
         def loss(stack: Stack, rows: Tensor, generator: torch.Generator) -> Tensor:
             features, outputs = describe(stack, rows, binary)

@@ -18,7 +18,7 @@ from whyflag.files.atomic import atomically
 from whyflag.files.documents import read_document
 
 FORMAT = "whyflag detector"
-VERSION = 1
+VERSION = 2
 JSON, ARRAYS = "detector.json", "arrays.npz"
 
 # The only classes that a file can name.

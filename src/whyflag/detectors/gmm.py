@@ -37,7 +37,7 @@ class GMM(Detector):
         n_init: Starts of each fit; the best is kept.
         max_iter: Most iterations of each start.
         contamination: Part of the training rows that `predict` calls anomalous.
-        seed: Seed of the split and of the starts.
+        random_state: Seed of the split and of the starts.
 
     Attributes:
         n_components_: The number that was chosen.
@@ -56,7 +56,7 @@ class GMM(Detector):
         n_init: int = 3,
         max_iter: int = 500,
         contamination: float = 0.01,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         self.n_components = n_components
         self.validation_fraction = validation_fraction
@@ -64,7 +64,7 @@ class GMM(Detector):
         self.n_init = n_init
         self.max_iter = max_iter
         self.contamination = contamination
-        self.seed = seed
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, X_valid: Any = None) -> GMM:
         rows, seen, held = self._read(X, X_valid)
@@ -111,7 +111,7 @@ class GMM(Detector):
             reg_covar=self.reg_covar_,
             n_init=self.n_init,
             max_iter=self.max_iter,
-            random_state=self.seed,
+            random_state=self.random_state,
         )
 
     def _check_settings(self) -> None:

@@ -73,7 +73,7 @@ class VAE(Detector):
         n_draws: Draws of z for the expectation, an even number.
         validation_fraction: Part of the rows that is held out, unless `fit` is given held-out rows.
         contamination: Part of the training rows that `predict` calls anomalous.
-        seed: Seed of the split, the weights, the order of rows and the draws.
+        random_state: Seed of the split, the weights, the order of rows and the draws.
 
     Attributes:
         latent_: The chosen size of the latent variable.
@@ -97,7 +97,7 @@ class VAE(Detector):
         n_draws: int = 32,
         validation_fraction: float = 0.2,
         contamination: float = 0.01,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         self.latent = latent
         self.hidden = hidden
@@ -110,7 +110,7 @@ class VAE(Detector):
         self.n_draws = n_draws
         self.validation_fraction = validation_fraction
         self.contamination = contamination
-        self.seed = seed
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, *, X_valid: Any = None) -> VAE:
         rows, seen, held = self._read(X, X_valid)
@@ -124,7 +124,7 @@ class VAE(Detector):
         best = self.selection_.candidates.index(self.selection_.best)
         self.latent_, self.hidden_ = widths[best]["latent"], widths[best]["hidden"]
         self.weights_ = trained[best].arrays
-        self.draws_ = _draws(self.n_draws, self.latent_, self.seed)
+        self.draws_ = _draws(self.n_draws, self.latent_, self.random_state)
         self.offsets_ = {kind: self._offset(self._build(kind), rows) for kind in _KINDS}
         self.offset_ = self.offsets_[self.kind]
         return self
@@ -161,7 +161,9 @@ class VAE(Detector):
             for part in (seen, held)
         )
         widest = max(width["latent"] for width in widths)
-        few = torch.tensor(_draws(DRAWS_WHILE_TRAINING, widest, self.seed), dtype=torch.float32)
+        few = torch.tensor(
+            _draws(DRAWS_WHILE_TRAINING, widest, self.random_state), dtype=torch.float32
+        )
 
         def loss(stack: Stack, rows: Tensor, generator: torch.Generator) -> Tensor:
             noise = torch.randn((len(rows), stack.padded["latent"]), generator=generator)

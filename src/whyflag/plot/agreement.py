@@ -49,7 +49,7 @@ def agreement(
     features_on_y(ax, [shorten(attribution.feature_names[j]) for j in shown])
     ax.set_xlim(left=0)
     ax.margins(x=0.08)
-    ax.set_xlabel("share of the blame")
+    ax.set_xlabel("share of the score")
     ax.legend(frameon=False)
     others = f", {len(rest)} features not shown" if len(rest) else ""
     name = attribution.row_names[row]
@@ -72,5 +72,5 @@ def _pairs(attribution: Attribution, ax: Any) -> Any:
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"blame in common, mean over {len(attribution)} rows", loc="left")
+    ax.set_title(f"shares in common, mean over {len(attribution)} rows", loc="left")
     return ax

@@ -77,5 +77,5 @@ def _overall(attribution: Attribution, max_features: int, ax: Any) -> Any:
     features_on_y(ax, labels)
     ax.margins(x=0.12)
     ax.set_xlim(left=0)
-    ax.set_xlabel(f"share of the blame, mean over {len(attribution)} rows")
+    ax.set_xlabel(f"share of the score, mean over {len(attribution)} rows")
     return ax

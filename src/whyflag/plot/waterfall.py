@@ -62,6 +62,6 @@ def waterfall(
     ax.axvline(score, color=INK, lw=0.8)
     if attribution.threshold is not None:
         ax.axvline(attribution.threshold, color=INK, lw=0.8, ls="--")
-    ax.set_xlabel(f"score: from {number(base)}, had nothing been odd, to {number(score)}")
+    ax.set_xlabel(f"score: from {number(base)}, which is normal, to {number(score)}")
     ax.set_title(title_of(attribution, row), loc="left")
     return ax

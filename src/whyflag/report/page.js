@@ -141,7 +141,7 @@
     let said = `Score ${number(row.score)}`;
     if (data.threshold !== null) said += row.flagged ? `, above the alarm at ${number(data.threshold)}.` : `, below the alarm at ${number(data.threshold)}.`;
     else said += ".";
-    if (data.additive) said += ` Had nothing been odd: ${number(row.base)}.`;
+    if (data.additive) said += ` Normal would be ${number(row.base)}.`;
     parts.push(element("p", said));
     if (row.remark) parts.push(element("p", row.remark, { class: "remark", role: "note" }));
 
@@ -178,7 +178,7 @@
     parts.push(table);
 
     if (row.mended && row.mended.length) {
-      parts.push(element("h3", "If only these were mended"));
+      parts.push(element("h3", "If only these were repaired"));
       const mended = element("table", undefined, { class: "mended" });
       const first = element("tr");
       first.append(element("th", "Moved to what goes best with the rest of the row", { scope: "col" }), element("th", "Score, computed anew", { scope: "col" }));
@@ -201,10 +201,10 @@
       parts.push(mended);
     }
     if (row.members) {
-      parts.push(element("h3", `Methods agree on ${Math.round(100 * row.agreement)} % of the blame`));
+      parts.push(element("h3", `Methods agree on ${Math.round(100 * row.agreement)} % of the shares`));
       const said = element("table", undefined, { class: "members" });
       const first = element("tr");
-      first.append(element("th", "Share of the blame", { scope: "col" }));
+      first.append(element("th", "Share of the score", { scope: "col" }));
       for (const member of row.members) first.append(element("th", member.method, { scope: "col", class: "number" }));
       const top = element("thead");
       top.append(first);

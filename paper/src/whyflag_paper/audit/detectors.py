@@ -41,7 +41,9 @@ def noise_and_shape() -> Iterator[Finding]:
 def draws() -> Iterator[Finding]:
     """VAE-e with a new draw at each call."""
     rows = data(WHERE)[1]
-    vae = VAE(LATENT, HIDDEN, max_updates=3000, seed=SEED).fit(rows.train, X_valid=rows.valid)
+    vae = VAE(LATENT, HIDDEN, max_updates=3000, random_state=SEED).fit(
+        rows.train, X_valid=rows.valid
+    )
     rng = np.random.default_rng(SEED)
     energies = []
     for _ in range(200):
@@ -54,7 +56,7 @@ def draws() -> Iterator[Finding]:
 def latent_mixture() -> Iterator[Finding]:
     """DAGMM's mixture of the last rows, its weights in training, and its falling energy."""
     rows = data(WHERE)[1]
-    dagmm = DAGMM(2, LATENT, HIDDEN, max_updates=3000, seed=SEED)
+    dagmm = DAGMM(2, LATENT, HIDDEN, max_updates=3000, random_state=SEED)
     dagmm.fit(rows.train, X_valid=rows.valid)
     stack, binary = dagmm._stack(), torch.as_tensor(dagmm.binary_)
     with torch.no_grad():
@@ -101,7 +103,7 @@ def selection() -> Iterator[Finding]:
         ours.fit(rows.train, X_valid=rows.valid)
         areas = {}
         for k in (2, 3, 4, 5):
-            detector = GMM(k, seed=SEED).fit(rows.train)
+            detector = GMM(k, random_state=SEED).fit(rows.train)
             areas[k] = auroc(-detector.score_samples(test)[None], labels[None]).value
         chosen[name] = (ours.n_components_, max(areas, key=lambda k: areas[k]))
     yield Finding(

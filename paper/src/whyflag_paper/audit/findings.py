@@ -65,7 +65,7 @@ def mixture(name: str, floor: float | None = None) -> MixtureEnergy:
 @cache
 def _fitted(name: str, floor: float | None) -> GMM:
     _, rows = data(name)
-    return GMM(reg_covar=floor, seed=SEED).fit(rows.train, X_valid=rows.valid)
+    return GMM(reg_covar=floor, random_state=SEED).fit(rows.train, X_valid=rows.valid)
 
 
 @cache
