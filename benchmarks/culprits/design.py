@@ -1,6 +1,6 @@
 """Which detectors are tried in which world, and on how many rows.
 
-All pairs would take hours. Every world has five of the ten detectors: every second one of the table,
+All pairs would take hours. Every world has five of the ten detectors, every second of the table:
 those at even positions in the first two worlds, those at odd ones in the next two, and so on. Two
 worlds that follow one another are of different halves, so both halves have each detector as often.
 """

@@ -41,7 +41,7 @@ class Case:
 @final
 @dataclass(frozen=True)
 class Fit:
-    """How a detector is fitted, and the family that it counts to."""
+    """How a detector is fitted, and to how many rows at most."""
 
     fit: Callable[[Matrix], Any]
     n_rows: int | None = None
@@ -70,7 +70,7 @@ def network(rows: Matrix) -> Any:
     from whyflag.detectors import VAE
 
     torch.set_num_threads(1)
-    return VAE(seed=0).fit(rows)
+    return VAE(0.4, 1.0, max_updates=3000, seed=0).fit(rows)
 
 
 def function(rows: Matrix) -> Any:

@@ -54,7 +54,7 @@ def n_cells(results: Results) -> int:
     return len({cell_of(unit) for unit in results})
 
 
-def in_common(results: Results, share: float = 0.5) -> Results:
+def in_common(results: Results, share: float = 0.75) -> Results:
     """Cells that have all methods that are not made for a few detectors only."""
     methods = {unit.method for unit in results}
     total = n_cells(results)
