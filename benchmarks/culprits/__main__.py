@@ -13,6 +13,7 @@ from benchmarks.culprits.methods import METHODS
 from benchmarks.culprits.run import run, tasks_of, units_of
 from benchmarks.culprits.store import Unit, read
 from benchmarks.culprits.tables import table
+from benchmarks.culprits.verdict import verdict
 from benchmarks.culprits.worlds import WORLDS, missing_worlds
 
 OUTPUT = Path(__file__).parents[2] / "results" / "culprits.jsonl"
@@ -72,7 +73,8 @@ def main() -> None:
     """Do what the options say."""
     arguments = parser().parse_args()
     if arguments.table is not None:
-        print(table(read(arguments.table)))
+        results = read(arguments.table)
+        print(table(results), verdict(results), sep="\n\n")
     elif arguments.list:
         for half in HALVES:
             print(f"{half}: {', '.join(members(half, WORLDS))}; {', '.join(members(half, KINDS))}")

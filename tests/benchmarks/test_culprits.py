@@ -17,6 +17,7 @@ from benchmarks.culprits.neighbours import game_of, one_at_a_time, semivalue
 from benchmarks.culprits.run import remembering, run, tasks_of, units_of
 from benchmarks.culprits.store import Unit, append, read
 from benchmarks.culprits.tables import table
+from benchmarks.culprits.verdict import verdict
 from benchmarks.culprits.worlds import WORLDS, World, load_world
 from whyflag import Ensemble
 from whyflag.metrics import auroc, hits_at_k, mean_reciprocal_rank
@@ -187,3 +188,13 @@ def test_trees_blame_a_gross_value(name: str):
     spoilt, _ = spoilt_of(world, "gross", 1)
     values = METHODS[name].find(case, spoilt.X).values
     assert mean_reciprocal_rank(values, spoilt.guilty).value > 0.7
+
+
+def test_the_verdict_is_the_smallest_difference_from_any_other_method():
+    results = {
+        Unit(world, "PCA", "noise", 1, method, 0): {"mrr": [value, value, value]}
+        for world in ("iris", "wine", "diabetes")
+        for method, value in (("O", 0.7), ("KSH", 0.4), ("comp", 0.6))
+    }
+    (line,) = [line for line in verdict(results).splitlines() if line.startswith("| O |")]
+    assert "+0.100 (+0.100 to +0.100): comp" in line
