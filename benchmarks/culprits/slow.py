@@ -11,7 +11,7 @@ SAMPLED = ("KSH", "wKSH", "semivalue 1/2", "semivalue 3/4")  # thousands of eval
 MOST_COLUMNS: dict[str, dict[str, int]] = {
     **{method: {"LOF": 64, "KDE": 64, "ECOD": 64, "VAE": 64} for method in SAMPLED},
     "ASH": {"LOF": 20, "forest": 33, "ECOD": 33, "HBOS": 40, "function": 13, "PCA": 64, "VAE": 64},
-    "comp": {"LOF": 64, "ECOD": 64, "PCA": 200},
+    "comp": {"LOF": 64, "ECOD": 64, "function": 110, "PCA": 200},
 }
 
 
