@@ -1,0 +1,1 @@
+"""Is the culprit found? Worlds x detectors x kinds of anomaly x methods."""
