@@ -18,7 +18,6 @@ from benchmarks.culprits.floors import diffi, kernel_shap, largest_z, tree_shap
 from benchmarks.culprits.neighbours import Found, one_at_a_time, semivalue
 from whyflag import Explainer
 from whyflag.arrays import Matrix
-from whyflag.ensemble import BEST
 from whyflag.methods import Method, get_method
 
 Where = Callable[[Case], bool]
@@ -112,7 +111,8 @@ METHODS: dict[str, Own | Library | Shares] = {
     "comp": library("comp"),
     "marg": library("marg"),
     "IG": library("IG"),
-    "Ensemble.of": Shares(dict.fromkeys(BEST, 1.0)),
+    "near": library("near"),
+    "ensemble": Shares({"marg": 1, "wKSH": 1, "comp": 1}),  # Ensemble.of of the first version
     "TreeSHAP": Own(tree_shap, forests),
     "KernelSHAP": Own(kernel_shap, small),
     "|z|": Own(largest_z),
@@ -123,7 +123,7 @@ METHODS: dict[str, Own | Library | Shares] = {
     "semivalue 1/2": Own(partial(semivalue, least=0.5)),
     "semivalue 3/4": Own(partial(semivalue, least=0.75)),
 }
-CHEAP = ("wKSH", "O", "R + O", "2R + 2O + comp", "KSH", "comp", "marg", "Ensemble.of", "|z|")
+CHEAP = ("wKSH", "O", "R + O", "2R + 2O + comp", "KSH", "comp", "marg", "ensemble", "near", "|z|")
 
 
 def members_of(name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from benchmarks.culprits.store import Unit
 from benchmarks.culprits.tables import Results, cell_of, is_blind, number
 from whyflag.arrays import Vector
 
-OTHERS = ("ASH", "KSH", "wKSH", "comp", "marg", "IG", "Ensemble.of", "TreeSHAP", "KernelSHAP")
+OTHERS = ("ASH", "KSH", "wKSH", "comp", "marg", "IG", "ensemble", "TreeSHAP", "KernelSHAP")
 FEWEST = 3  # cells of a difference that counts
 Figures = dict[str, dict[Unit, float]]  # by method, by cell
 

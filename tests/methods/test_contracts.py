@@ -21,7 +21,7 @@ from whyflag import Domain, Explainer, as_score
 from whyflag.attribution import concatenate
 from whyflag.detectors import DAGMM, GMM, VAE
 from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
-from whyflag.methods import ACE, ASH, COMP, IG, KSH, MARG, METHODS, SFE, WKSH
+from whyflag.methods import ACE, ASH, COMP, IG, KSH, MARG, METHODS, NEAR, SFE, WKSH
 from whyflag.score import Additive, Score
 from whyflag.score.additive import of_parts
 from whyflag.score.mixture import MixtureEnergy
@@ -37,6 +37,7 @@ CONFIGURED = {
     "KSH exact": KSH(n_references=3, solver=Exact()),
     "wKSH": WKSH(),
     "comp": COMP(),
+    "near": NEAR(),
     "ASH": ASH(),
     "ASH local": ASH(LocalMinimum()),
     "ASH neighborhood": ASH(NeighborhoodMinimum()),
@@ -263,8 +264,9 @@ def test_symmetric_features_get_equal_shares(fair, kind):
         COMP(gamma=0.0),
         KSH(),
         WKSH(),
+        NEAR(),
     ],
-    ids=["ASH neighborhood", "ASH local", "comp", "comp, γ = 0", "KSH", "wKSH"],
+    ids=["ASH neighborhood", "ASH local", "comp", "comp, γ = 0", "KSH", "wKSH", "near"],
 )
 def test_an_ignored_feature_gets_zero(configured, gradient):
     score = as_score(symmetric, GRADIENTS[gradient])

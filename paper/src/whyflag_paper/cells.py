@@ -11,11 +11,13 @@ from whyflag.methods import ASH, METHODS, Method
 from whyflag.shapley import ShapleySolver
 from whyflag_paper.settings import FAMILIES, GAMMAS, Settings
 
-OURS = "whyflag"  # the best default that whyflag offers, `Ensemble.of`
+OURS = "whyflag"  # an ensemble of methods of the paper:
+MEMBERS = ("marg", "wKSH", "comp")
 BY_MARGINALS = ("marg", "SFE")  # which need the marginals of a score
 WITH_MARGINALS = ("GMM", "VAE-r")  # and which scores have them
 BY_COALITIONS = ("KSH", "wKSH", "ASH")  # which have a solver
-COLUMNS = (*METHODS, OURS)
+PUBLISHED = ("marg", "SFE", "ACE", "IG", "KSH", "wKSH", "comp", "ASH")  # as in the paper's tables
+COLUMNS = (*PUBLISHED, OURS)
 GAMES = ("vhat", "vrelaxed")
 SENSITIVITY = {f"ASH gamma={gamma}": gamma for gamma in GAMMAS}
 # Lympho once more with its 18 features as players, instead of the 59 columns that they take.

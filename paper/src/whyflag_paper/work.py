@@ -15,7 +15,7 @@ from whyflag import detectors
 from whyflag.arrays import BoolMatrix, IntVector, Matrix
 from whyflag.attribution import Attribution
 from whyflag.domain import Domain
-from whyflag.ensemble import BEST, combine
+from whyflag.ensemble import combine
 from whyflag.explainer import Explainer
 from whyflag.metrics import auroc, hits_at_k, mean_reciprocal_rank
 from whyflag.score import Score
@@ -23,6 +23,7 @@ from whyflag_paper.anomalies import perturb
 from whyflag_paper.cells import (
     GAMMA,
     GROUPED,
+    MEMBERS,
     OURS,
     REAL,
     RELAXATION,
@@ -191,7 +192,7 @@ class _Bench:
         if method == OURS:
             said = [
                 self._attribute(cell, member, label, rows)
-                for member in BEST
+                for member in MEMBERS
                 if applies(member, cell.detector)
             ]
             return combine([one for one, _ in said]), sum(took for _, took in said)

@@ -9,6 +9,7 @@ from whyflag.methods.comp import COMP
 from whyflag.methods.ig import IG
 from whyflag.methods.ksh import KSH
 from whyflag.methods.marg import MARG
+from whyflag.methods.near import NEAR
 from whyflag.methods.sfe import SFE
 from whyflag.methods.shapley import ShapleyValue
 from whyflag.methods.wksh import WKSH
@@ -21,6 +22,7 @@ __all__ = [
     "KSH",
     "MARG",
     "METHODS",
+    "NEAR",
     "SFE",
     "WKSH",
     "BoundMethod",
@@ -29,9 +31,9 @@ __all__ = [
     "get_method",
 ]
 
-# In the order of the paper's tables.
+# In the order of the paper's tables; last, what is not in the paper.
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (MARG, SFE, ACE, IG, KSH, WKSH, COMP, ASH)
+    method.name: method for method in (MARG, SFE, ACE, IG, KSH, WKSH, COMP, ASH, NEAR)
 }
 
 

@@ -1,0 +1,142 @@
+"""near: what sets a row apart from the nearest normal rows, as far as the detector sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from whyflag.arrays import Matrix, Tensor, Vector
+from whyflag.batches import CALL, batches
+from whyflag.checks import check_whole
+from whyflag.contributions import Contributions
+from whyflag.domain import Domain
+from whyflag.games import Nearest
+from whyflag.methods.base import BoundMethod, Method
+from whyflag.nearness import coarse
+from whyflag.prepared import Prepared
+from whyflag.score import Score, evaluate
+
+SEEN = 0.05  # of the largest effect in a row: features with less are seen less by the detector
+ROUNDINGS = 64  # of a score: an effect that is smaller is none
+
+
+@final
+@dataclass(frozen=True)
+class NEAR(Method):
+    """The gap between the row's score and that of a normal row near it, divided by evidence.
+
+    The references of x are the k normal rows nearest to it, r. Three questions are asked about each
+    feature i, and the answers are averages over the references:
+
+    - first: what does x_i add to a reference? a_i = e(r with x_i) − e(r)
+    - last: what does x lose without it? b_i = e(x) − e(x with r_i)
+    - apart: how far is x_i from the references? c_i = ((x_i − r̄_i) / scale_i)², counted in full
+      where |a_i| + |b_i| is at least 5 % of the largest in the row, and in proportion below
+
+    The share of a feature is s_i = (a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 c_i/Σc) / 4, where only positive values
+    count, and its value is s_i times the gap G = e(x) − e(r*), r* the most normal of the
+    references. A feature whose value makes no difference to the detector has no share, however far
+    away it is. Where x is no more anomalous than r*, G ≤ 0, the value is G (1 − s_i) / (p − 1).
+    Values add up to G.
+
+    It takes k (2p + 2) evaluations a row, and draws nothing. `standard_errors` are those of the
+    jackknife: how far the values depend on which normal rows are nearest.
+
+    Args:
+        n_references: Number of normal rows, k.
+    """
+
+    name: ClassVar[str] = "near"
+    needs_background: ClassVar[bool] = True
+
+    n_references: int = 8
+
+    def __post_init__(self) -> None:
+        check_whole("n_references", self.n_references, at_least=1)
+
+    def _bind(self, prepared: Prepared) -> BoundMethod:
+        nearest = Nearest(prepared.background, prepared.domain, self.n_references)
+        return _BoundNEAR(prepared.score, prepared.domain, nearest)
+
+
+@final
+@dataclass(frozen=True)
+class _BoundNEAR(BoundMethod):
+    score: Score
+    domain: Domain
+    nearest: Nearest
+
+    def attribute(self, X: Matrix) -> Contributions:
+        references = self.nearest(X)  # n x k x d
+        worth = self._worth(X, references)  # n x k x (2p + 2)
+        scores, normal = worth[:, 0, 0], worth[:, :, self.domain.n_players + 1]  # n, n x k
+        # Of references that differ by rounding, the first.
+        which = np.arange(len(X)), coarse(normal / (self.score.unit or 1.0)).argmin(axis=1)
+        gap = (scores - normal[which])[:, None]  # n x 1
+        share = self._share(X, references, worth)  # n x p
+        return Contributions(
+            values=gap * np.where(gap > 0, share, self._rest(share)),
+            base_values=normal[which],
+            scores=scores,
+            evaluations=np.full(len(X), worth[0].size),
+            reference=np.where(self.domain.fixed, X, references[which]),
+            standard_errors=np.abs(gap) * self._spread(X, references, worth),
+        )
+
+    def _worth(self, X: Matrix, references: Tensor) -> Tensor:
+        """Scores with all features, without each one, with none, and with each one alone."""
+        (n, d), k, p = X.shape, references.shape[1], self.domain.n_players
+        nobody, everybody = np.zeros((1, p), dtype=np.bool_), np.ones((1, p), dtype=np.bool_)
+        alone = np.eye(p, dtype=np.bool_)
+        coalitions = np.vstack([everybody, ~alone, nobody, alone])  # m x p
+        keep = self.domain.expand(coalitions) | self.domain.fixed  # m x d
+        worth = np.empty((n, k, len(keep)))
+        for some in batches(n, k * keep.size, CALL):
+            points = np.where(keep, X[some, None, None], references[some, :, None])  # . x k x m x d
+            worth[some] = evaluate(self.score, points.reshape(-1, d)).reshape(-1, k, len(keep))
+        return worth
+
+    def _share(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
+        """What part of the gap belongs to each feature: (n, p)."""
+        p = self.domain.n_players
+        first = (worth[:, :, p + 2 :] - worth[:, :, p + 1, None]).mean(axis=1)  # n x p
+        last = (worth[:, :, :1] - worth[:, :, 1 : p + 1]).mean(axis=1)  # n x p
+        away = (X - references.mean(axis=1)) / self.domain.scale  # n x d
+        apart = np.where(self.domain.fixed, 0.0, away**2) @ self.domain.membership.T  # n x p
+        # What is less than rounding is no effect: else a value of 1e9 deviations would count.
+        rounding = ROUNDINGS * self.score.precision * np.abs(worth).max(axis=(1, 2))[:, None]
+        first, last = (np.where(np.abs(each) > rounding, each, 0.0) for each in (first, last))
+        effect = np.abs(first) + np.abs(last)
+        seen = np.minimum(1.0, _divide(effect, SEEN * effect.max(axis=1)))
+        evidence = _positive(first) + _positive(last) + 2 * _positive(apart * seen)
+        return _positive(np.where(evidence.any(axis=1, keepdims=True), evidence, self._movable))
+
+    def _rest(self, share: Matrix) -> Matrix:
+        """What part of a negative gap belongs to each feature: the less, the larger its share."""
+        return _positive(self._movable * (1 - share)) if self._movable.sum() > 1 else share
+
+    def _spread(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
+        """Standard errors of the shares, by leaving out one reference at a time: (n, p)."""
+        k = references.shape[1]
+        left = [np.arange(k) != i for i in range(k)] if k > 1 else []
+        shares = [self._share(X, references[:, kept], worth[:, kept]) for kept in left]
+        if not shares:
+            return np.full((len(X), self.domain.n_players), np.inf)
+        return np.sqrt((k - 1) * np.array(shares).var(axis=0))
+
+    @property
+    def _movable(self) -> Vector:
+        """1 for each feature that has a column which is not fixed, 0 for others: (p,)."""
+        return (self.domain.membership & ~self.domain.fixed).any(axis=1).astype(np.float64)
+
+
+def _positive(evidence: Matrix) -> Matrix:
+    """Positive values divided by their sum; zero where there is none: (n, p) -> (n, p)."""
+    positive = np.maximum(evidence, 0.0)
+    return _divide(positive, positive.sum(axis=1))
+
+
+def _divide(values: Matrix, by: Vector) -> Matrix:
+    return np.divide(values, by[:, None], out=np.zeros_like(values), where=by[:, None] > 0)
