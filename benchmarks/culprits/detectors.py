@@ -70,7 +70,7 @@ def network(rows: Matrix) -> Any:
     from whyflag.detectors import VAE
 
     torch.set_num_threads(1)
-    return VAE(0.4, 1.0, max_updates=3000, seed=0).fit(rows)
+    return VAE(0.4, 1.0, max_updates=3000, random_state=0).fit(rows)
 
 
 def function(rows: Matrix) -> Any:
@@ -85,7 +85,7 @@ def function(rows: Matrix) -> Any:
 
 
 DETECTORS: dict[str, Fit] = {
-    "GMM": Fit(lambda rows: GMM(seed=0).fit(rows)),
+    "GMM": Fit(lambda rows: GMM(random_state=0).fit(rows)),
     "forest": Fit(lambda rows: IsolationForest(random_state=0).fit(rows)),
     "LOF": Fit(lambda rows: scaled(LocalOutlierFactor(novelty=True), rows), N_SLOW),
     "KDE": Fit(lambda rows: scaled(KernelDensity(bandwidth=bandwidth(rows)), rows), N_SLOW),

@@ -17,7 +17,7 @@ from whyflag.batches import CALL, WORK, batch_size
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Columns, Domain
-from whyflag.methods import Method, get_method
+from whyflag.methods import Method, default_method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.prepared import prepare
 from whyflag.records import join_rows
@@ -36,7 +36,7 @@ class Explainer:
     """Explains why a detector finds rows anomalous.
 
     The anomaly score of a row is divided among its features: each gets the part of the score that
-    is due to it. The default method, ASH, also finds values near the row's own that the detector
+    is due to it. The methods ASH and comp also find values near the row's own that the detector
     would call normal.
 
     Args:
@@ -45,8 +45,9 @@ class Explainer:
             matched by name.
         background: Normal rows, (n, d), such as those the detector was fitted to: an array or a
             DataFrame. Not needed by ASH, comp, marg and SFE if `domain` is given.
-        method: Name of a method ("ASH", "comp", "KSH", "wKSH", "IG", "ACE", "marg" or "SFE"; upper
-            or lower case), or a configured method such as `ASH(game=LocalMinimum())`.
+        method: Name of a method ("near", "ASH", "comp", "KSH", "wKSH", "IG", "ACE", "marg" or
+            "SFE"; upper or lower case), or a configured method such as `ASH(game=LocalMinimum())`.
+            By default "near", which finds culprits best; without normal rows "ASH".
         domain: What values a row may take, and the players: the columns, or groups of columns,
             that get an attribution. Read off the background if none is given: normal values then
             stay within the range of the background.
@@ -75,7 +76,7 @@ class Explainer:
         self,
         detector: Any,
         background: Any = None,
-        method: str | Method = "ASH",
+        method: str | Method | None = None,
         *,
         domain: Domain | None = None,
         players: Mapping[str, Columns] | None = None,
@@ -86,7 +87,6 @@ class Explainer:
     ) -> None:
         check_whole("chunk_size", chunk_size, at_least=1, or_none=True)
         self._n_jobs = count_jobs(n_jobs)
-        self.method = get_method(method)
         self.prepared = prepare(
             detector,
             background,
@@ -95,6 +95,7 @@ class Explainer:
             fixed=fixed,
             threshold=threshold,
         )
+        self.method = get_method(method or default_method(self.prepared.rows))
         self._bound = self.method.bind(self.prepared)
         self._chunk_size = chunk_size
         minima = (self.domain.n_players + 1) * self.domain.n_columns

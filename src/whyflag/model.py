@@ -24,12 +24,13 @@ from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
 from whyflag.files.atomic import atomically
 from whyflag.files.documents import read_document
-from whyflag.methods import get_method
+from whyflag.methods import NEAR, get_method
 from whyflag.prepared import prepare
 from whyflag.table import Table
 
 FORMAT, VERSION = "whyflag model", 2
 JSON, ROWS, DETECTOR = "model.json", "rows.npz", "detector"
+DEFAULT = NEAR.name
 MOST_ROWS = 10_000  # normal rows that a model keeps, if it must
 
 
@@ -55,7 +56,7 @@ class Model:
     encoding: Encoding
     domain: Domain
     normal: Distribution
-    methods: tuple[str, ...] = ("ASH",)
+    methods: tuple[str, ...] = (DEFAULT,)
     rows: Matrix | None = None
 
     @classmethod
@@ -64,7 +65,7 @@ class Model:
         detector: Detector,
         encoding: Encoding,
         values: Matrix,
-        methods: Sequence[str] = ("ASH",),
+        methods: Sequence[str] = (DEFAULT,),
     ) -> Model:
         """Fit a detector to normal rows that an encoding has turned into numbers, (n, d)."""
         detector.fit(pd.DataFrame(values, columns=list(encoding.encoded_columns)))

@@ -61,7 +61,8 @@ def explain(
         raise ValueError("A report is written to a file: name one with -o.")
     else:
         remarks = _report(scored, explainer, output)
-    say(f"{len(remarks)} of {scored.n_rows} rows explained.")
+    by = " and ".join(method or loaded.methods)
+    say(f"{len(remarks)} of {scored.n_rows} rows explained by {by}.")
     if n_remarks := sum(map(bool, remarks)):
         have = "has" if n_remarks == 1 else "have"
         say(f"{n_remarks} of {len(remarks)} rows {have} a remark: read it before their figures.")

@@ -62,7 +62,7 @@ def fit(
     from whyflag.encoding import Encoding
     from whyflag.files.reading import name_of, read_chunks
     from whyflag.methods import get_method
-    from whyflag.model import JSON, Model
+    from whyflag.model import DEFAULT, JSON, Model
 
     policy = missing(drop_missing, impute)
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
@@ -86,7 +86,7 @@ def fit(
         _detector(detector, contamination, seed),
         encoding,
         encoded.rows.values,
-        method or ["ASH"],
+        method or [DEFAULT],
     )
     output.mkdir(parents=True, exist_ok=True)
     model.save(output)

@@ -145,16 +145,18 @@ class Nearest:
         self._k = min(k, len(rows))
         self._scaled = np.ascontiguousarray((rows / domain.scale).T)  # d x m
 
-    def __call__(self, X: Matrix) -> Tensor:
-        """Choose rows: (n, d) -> (n, k, d)."""
-        nearest = np.array([self._nearest(x) for x in X / self._scale])  # n x k
-        return np.asarray(self._rows[nearest])
+    def __call__(self, X: Matrix, weights: Matrix | None = None) -> Tensor:
+        """Choose rows: (n, d) -> (n, k, d); with `weights`, (n, d), columns count by them."""
+        weights = np.ones_like(X) if weights is None else weights
+        queries = zip(X / self._scale, weights, strict=True)
+        return np.asarray(self._rows[[self._nearest(x, weight) for x, weight in queries]])
 
-    def _nearest(self, x: Vector) -> IntVector:
-        """Positions of the nearest rows, in their order among all: (d,) -> (k,)."""
+    def _nearest(self, x: Vector, weights: Vector) -> IntVector:
+        """Positions of the nearest rows, in their order among all: (d,), (d,) -> (k,)."""
         far = np.zeros(self._scaled.shape[1])
-        for column, value in zip(self._scaled, x, strict=True):
-            far += distance(column - value)
+        for column, value, weight in zip(self._scaled, x, weights, strict=True):
+            if weight > 0:
+                far += weight * distance(column - value)
         far = coarse(far)
         cut = np.partition(far, self._k - 1)[self._k - 1]
         nearer, equal = np.flatnonzero(far < cut), np.flatnonzero(far == cut)

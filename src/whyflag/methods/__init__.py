@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whyflag.arrays import Matrix
 from whyflag.methods.ace import ACE
 from whyflag.methods.ash import ASH
 from whyflag.methods.base import BoundMethod, Method
@@ -28,6 +29,7 @@ __all__ = [
     "BoundMethod",
     "Method",
     "ShapleyValue",
+    "default_method",
     "get_method",
 ]
 
@@ -35,6 +37,11 @@ __all__ = [
 METHODS: dict[str, type[Method]] = {
     method.name: method for method in (MARG, SFE, ACE, IG, KSH, WKSH, COMP, ASH, NEAR)
 }
+
+
+def default_method(rows: Matrix | None) -> str:
+    """The method that finds culprits best (docs/design/default.md); ASH without normal rows."""
+    return NEAR.name if rows is not None else ASH.name
 
 
 def get_method(method: str | Method) -> Method:

@@ -36,12 +36,13 @@ class NEAR(Method):
       where |a_i| + |b_i| is at least 5 % of the largest in the row, and in proportion below
 
     The share of a feature is s_i = (a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 c_i/Σc) / 4, where only positive values
-    count, and its value is s_i times the gap G = e(x) − e(r*), r* the most normal of the
-    references. A feature whose value makes no difference to the detector has no share, however far
-    away it is. Where x is no more anomalous than r*, G ≤ 0, the value is G (1 − s_i) / (p − 1).
-    Values add up to G.
+    count, and its value is s_i times the gap G = e(x) − e(r*). A feature whose value makes no
+    difference to the detector has no share, however far away it is. The reference r* is a normal
+    row near x in the features that are not its culprits: of the k nearest when a feature counts by
+    1 − s_i / max s, the one with the lowest score. Where x is no more anomalous than r*, G ≤ 0, the
+    value is G (1 − s_i) / (p − 1). Values add up to G.
 
-    It takes k (2p + 2) evaluations a row, and draws nothing. `standard_errors` are those of the
+    It takes k (2p + 3) evaluations a row, and draws nothing. `standard_errors` are those of the
     jackknife: how far the values depend on which normal rows are nearest.
 
     Args:
@@ -71,19 +72,29 @@ class _BoundNEAR(BoundMethod):
     def attribute(self, X: Matrix) -> Contributions:
         references = self.nearest(X)  # n x k x d
         worth = self._worth(X, references)  # n x k x (2p + 2)
-        scores, normal = worth[:, 0, 0], worth[:, :, self.domain.n_players + 1]  # n, n x k
-        # Of references that differ by rounding, the first.
-        which = np.arange(len(X)), coarse(normal / (self.score.unit or 1.0)).argmin(axis=1)
-        gap = (scores - normal[which])[:, None]  # n x 1
         share = self._share(X, references, worth)  # n x p
+        reference, base = self._counterpart(X, share)
+        scores = worth[:, 0, 0]
+        gap = (scores - base)[:, None]  # n x 1
         return Contributions(
             values=gap * np.where(gap > 0, share, self._rest(share)),
-            base_values=normal[which],
+            base_values=base,
             scores=scores,
-            evaluations=np.full(len(X), worth[0].size),
-            reference=np.where(self.domain.fixed, X, references[which]),
+            evaluations=np.full(len(X), worth[0].size + references.shape[1]),
+            reference=reference,
             standard_errors=np.abs(gap) * self._spread(X, references, worth),
         )
+
+    def _counterpart(self, X: Matrix, share: Matrix) -> tuple[Matrix, Vector]:
+        """A normal row near x in the features that are not its culprits, and its score."""
+        innocent = 1 - _divide(share, share.max(axis=1))  # n x p
+        candidates = self.nearest(X, innocent @ self.domain.membership)  # n x k x d
+        candidates = np.where(self.domain.fixed, X[:, None], candidates)
+        scores = evaluate(self.score, candidates.reshape(-1, X.shape[1]))
+        scores = scores.reshape(candidates.shape[:2])  # n x k
+        # Of those that differ by rounding, the first.
+        which = np.arange(len(X)), coarse(scores / (self.score.unit or 1.0)).argmin(axis=1)
+        return candidates[which], scores[which]
 
     def _worth(self, X: Matrix, references: Tensor) -> Tensor:
         """Scores with all features, without each one, with none, and with each one alone."""
@@ -129,7 +140,8 @@ class _BoundNEAR(BoundMethod):
     @property
     def _movable(self) -> Vector:
         """1 for each feature that has a column which is not fixed, 0 for others: (p,)."""
-        return (self.domain.membership & ~self.domain.fixed).any(axis=1).astype(np.float64)
+        free = (self.domain.membership & ~self.domain.fixed).any(axis=1)
+        return np.asarray(free, dtype=np.float64)
 
 
 def _positive(evidence: Matrix) -> Matrix:
