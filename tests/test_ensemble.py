@@ -77,7 +77,7 @@ def test_agreement_is_of_each_row_and_follows_slices():
 
 
 def test_what_is_no_ensemble_has_no_agreement():
-    with pytest.raises(ValueError, match="between members of an ensemble, got <Attribution by ASH"):
+    with pytest.raises(ValueError, match="members of an ensemble, got <Attribution by near"):
         _ = Explainer(GAUSSIANS, NORMAL)(PLANTED[:1]).agreement
 
 
@@ -237,8 +237,8 @@ def test_members_with_other_rows_are_refused():
 
 def test_the_best_default_has_the_methods_that_the_detector_allows():
     every = Ensemble.of(GAUSSIANS, NORMAL)
-    assert [explain.method.name for explain in every.explainers] == ["marg", "wKSH", "comp"]
-    some = Ensemble.of(FOREST, NORMAL)
+    assert [explain.method.name for explain in every.explainers] == ["near", "wKSH"]
+    some = Ensemble.of(FOREST, NORMAL, ["marg", "wKSH", "comp"])
     assert [explain.method.name for explain in some.explainers] == ["wKSH", "comp"]
     found = every(PLANTED).values.argmax(axis=1) == CULPRITS
     assert found.mean() > 0.9

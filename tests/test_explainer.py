@@ -73,7 +73,8 @@ def test_a_missing_column_is_named(detector):
 
 def test_a_domain_is_enough(detector):
     domain = Domain.infer(NORMAL, bounded=True)
-    with_rows, without = Explainer(detector, NORMAL), Explainer(detector, domain=domain)
+    with_rows, without = Explainer(detector, NORMAL, "ASH"), Explainer(detector, domain=domain)
+    assert without.method.name == "ASH"
     np.testing.assert_array_equal(with_rows(flagged()).values, without(flagged()).values)
 
 
@@ -188,7 +189,7 @@ def test_every_evaluation_of_a_row_is_counted():
         seen.append(X.copy())
         return (X**2).sum(axis=1)
 
-    explain = Explainer(score, NORMAL)
+    explain = Explainer(score, NORMAL, "ASH")
     seen.clear()
     attribution = explain(flagged())
     # How typical rows score is asked once for all, and whether the score jumps beside them: there
@@ -251,7 +252,8 @@ def test_memory_is_bounded_by_the_chunk(detector):
         tracemalloc.stop()
         return most
 
-    result = 600 * (4 + 2 + 4 + 4 + 2) * 8  # values, two scores, rows, references, counts
+    # Values, their errors, two scores, rows, references, counts.
+    result = 600 * (4 + 4 + 2 + 4 + 4 + 2) * 8
     assert peak(600) < 1.2 * peak(50) + 2 * result  # a chunk's and the whole, while it is joined
 
 

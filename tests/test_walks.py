@@ -86,10 +86,14 @@ def follow_a_pipeline():
     as_score(pipeline).value_and_grad(ROWS)
 
 
+def explain_by(*methods):
+    for method in methods:
+        default = method == "near"
+        Explainer(GMM(random_state=0).fit(NORMAL), NORMAL, None if default else method)(ROWS)
+
+
 CALLS = {
-    "`Explainer(detector, rows)(X)`": lambda: Explainer(GMM(random_state=0).fit(NORMAL), NORMAL)(
-        ROWS
-    ),
+    "`Explainer(detector, rows)(X)`": lambda: explain_by("near", "ASH"),
     "`Ensemble.of(detector, rows)(X)`": lambda: Ensemble.of(
         GMM(random_state=0).fit(NORMAL), NORMAL
     )(ROWS),

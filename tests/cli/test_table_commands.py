@@ -109,7 +109,7 @@ def test_every_format_says_the_same(explained, kind):
 def test_a_report_is_a_page(explained):
     text = explained(name="report.html").read_text(encoding="utf-8")
     assert "Why were these rows of odd.csv flagged?" in text
-    assert "3 rows explained by ASH, 1 of them flagged" in " ".join(text.split())
+    assert "3 rows explained by near, 1 of them flagged" in " ".join(text.split())
 
 
 def test_a_report_without_alarms_has_nothing_to_say(folder, tmp_path):
@@ -317,10 +317,16 @@ def test_methods_that_need_rows_have_them_kept_and_it_is_said(folder, tmp_path):
     assert "Ensemble(ASH, wKSH)" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+def test_a_method_whose_rows_were_not_kept_is_refused(folder, tmp_path):
+    run("fit", folder / "normal.csv", "--id", "name", "--method", "ASH", "-o", tmp_path / "m")
+    said = run("explain", tmp_path / "m", folder / "odd.csv", "--method", "wKSH")
+    assert said.exit_code == 1
+    assert "fit it for wKSH" in said.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--method", "wKSH"), "fit it for wKSH"),
         (("--method", "magic"), "magic"),
         (("-o", "out.docx"), "does not say by its name how to write it"),
         (("--format", "parquet"), "name one with -o"),

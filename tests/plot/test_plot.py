@@ -28,7 +28,7 @@ def _close():
 
 @pytest.fixture(scope="module")
 def attribution():
-    return Explainer(DETECTOR, NORMAL)(ODD)
+    return Explainer(DETECTOR, NORMAL, "ASH")(ODD)
 
 
 @pytest.fixture(scope="module")

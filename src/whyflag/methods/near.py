@@ -74,7 +74,7 @@ class _BoundNEAR(BoundMethod):
         worth = self._worth(X, references)  # n x k x (2p + 2)
         share = self._share(X, references, worth)  # n x p
         reference, base = self._counterpart(X, share)
-        scores = worth[:, 0, 0]
+        scores = worth[:, 0, 0].copy()  # a view would keep all of them
         gap = (scores - base)[:, None]  # n x 1
         return Contributions(
             values=gap * np.where(gap > 0, share, self._rest(share)),
