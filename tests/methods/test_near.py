@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+
+from benchmarks.worlds import correlated_rows, plant
+from whyflag import Domain, Explainer, as_score
+from whyflag.detectors import GMM
+from whyflag.games import Nearest
+from whyflag.methods import NEAR
+
+NORMAL = correlated_rows(300, 6, seed=1)
+DETECTOR = GMM(random_state=0).fit(NORMAL)
+PLANTED, CULPRITS = plant(correlated_rows(40, 6, seed=2), 6.0, seed=3)
+
+
+def by_hand(score, x, references, scale):
+    """The shares of a row, feature by feature, as the docstring says."""
+    d = len(x)
+    first, last, apart = np.zeros(d), np.zeros(d), np.zeros(d)
+    for i in range(d):
+        with_it, without_it = references.copy(), np.tile(x, (len(references), 1))
+        with_it[:, i], without_it[:, i] = x[i], references[:, i]
+        first[i] = np.mean(score(with_it) - score(references))
+        last[i] = np.mean(score(x[None]) - score(without_it))
+        apart[i] = ((x[i] - references[:, i].mean()) / scale[i]) ** 2
+    seen = np.abs(first) + np.abs(last)
+    apart *= np.minimum(1, seen / (0.05 * seen.max()))
+    shares = [np.maximum(each, 0) / np.maximum(each, 0).sum() for each in (first, last, apart)]
+    return (shares[0] + shares[1] + 2 * shares[2]) / 4
+
+
+def test_values_are_the_gap_times_the_shares():
+    explain = Explainer(DETECTOR, NORMAL, NEAR(n_references=5))
+    said = explain(PLANTED[:5])
+    references = Nearest(NORMAL, explain.domain, 5)(PLANTED[:5])
+    for i, x in enumerate(PLANTED[:5]):
+        shares = by_hand(explain.score, x, references[i], explain.domain.scale)
+        gap = said.scores[i] - said.base_values[i]
+        np.testing.assert_allclose(said.values[i], gap * shares, rtol=1e-9)
+
+
+def test_the_culprit_is_found_and_its_normal_value_follows_from_the_others():
+    said = Explainer(DETECTOR, NORMAL)(PLANTED)
+    first = said.values.argmax(axis=1) == CULPRITS
+    assert first.mean() >= 0.95
+    rows = np.arange(len(PLANTED))
+    true = correlated_rows(40, 6, seed=2)[rows, CULPRITS]
+    off = np.abs(said.reference[rows, CULPRITS] - true)
+    assert np.median(off) < 0.6 * np.median(np.abs(np.median(NORMAL, axis=0)[CULPRITS] - true))
+
+
+@pytest.mark.parametrize("distance", [10.0, 1e4, 1e9, 1e12])
+def test_a_column_that_the_detector_does_not_see_is_no_culprit(distance):
+    forest = IsolationForest(random_state=0).fit(NORMAL[:, :5])
+    rows = PLANTED[CULPRITS < 5][:5].copy()
+    rows[:, 5] += distance
+    said = Explainer(lambda X: -forest.score_samples(X[:, :5]), NORMAL)(rows)
+    np.testing.assert_array_equal(said.values[:, 5], 0.0)
+    assert (said.values.argmax(axis=1) == CULPRITS[CULPRITS < 5][:5]).mean() >= 0.8
+
+
+def test_a_row_like_its_neighbours_has_values_that_add_up_in_the_order_of_the_shares():
+    score = as_score(lambda X: (X**2).sum(axis=1))
+    normal = np.array([[1.0, 1.0], [1.1, 0.9], [0.9, 1.2]])
+    said = Explainer(score, normal)([[0.1, 0.2]])  # lower than all
+    assert said.scores[0] < said.base_values[0]
+    np.testing.assert_allclose(said.values.sum(), said.scores[0] - said.base_values[0])
+    assert (said.values < 0).all()
+
+
+def test_evaluations_are_those_of_the_mixtures_and_the_candidates():
+    said = Explainer(DETECTOR, NORMAL, NEAR(n_references=5))(PLANTED[:2])
+    assert said.evaluations.tolist() == [5 * (2 * 6 + 3) + 2] * 2  # two to see that it is the same
+
+
+def test_errors_say_how_far_values_depend_on_the_references():
+    said = Explainer(DETECTOR, NORMAL)(PLANTED)
+    other = Explainer(DETECTOR, NORMAL[::2])(PLANTED)
+    shares, others = said.shares, other.shares
+    gap = (said.scores - said.base_values)[:, None]
+    errors = said.standard_errors / gap
+    assert 0.3 < np.median(np.abs(shares - others)[errors > 0] / errors[errors > 0]) < 3
+    alone = Explainer(DETECTOR, NORMAL, NEAR(n_references=1))(PLANTED[:1])
+    assert np.isinf(alone.standard_errors).all()
+
+
+def test_fixed_columns_and_groups_keep_together():
+    domain = Domain(6, players={"pair": [0, 1]}, fixed=[2])
+    said = Explainer(DETECTOR, NORMAL, domain=domain)(PLANTED)
+    np.testing.assert_array_equal(said.reference[:, 2], PLANTED[:, 2])
+    np.testing.assert_array_equal(said.values[:, said.feature_names.index("x2")], 0.0)
+    np.testing.assert_allclose(said.unexplained, 0.0, atol=1e-9 * said.scores.max())
+
+
+def test_without_normal_rows_the_default_is_another():
+    assert Explainer(DETECTOR, NORMAL).method.name == "near"
+    without = Explainer(DETECTOR, domain=Domain.infer(NORMAL, bounded=True))
+    assert without(PLANTED[:1]).method == "ASH"
+    with pytest.raises(ValueError, match="near needs normal rows"):
+        Explainer(DETECTOR, method="near", domain=Domain.infer(NORMAL))
