@@ -521,3 +521,18 @@ def test_the_search_follows_a_smooth_score_computed_in_single_precision():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         minimise(gaussian(2), np.ones((1, 2)), np.zeros((1, 2), bool), Domain(2), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda X: (X**2).sum(axis=1), Outcome.ARRIVED),
+        (lambda X: -X.sum(axis=1), Outcome.NO_BOTTOM),
+        (lambda X: np.full(len(X), np.nan), Outcome.NOT_FINITE),
+    ],
+)
+def test_why_a_problem_ended_is_said(function, why):
+    score = Score(function, n_features=2)
+    found = minimise(score, np.ones((1, 2)), np.zeros((1, 2), bool), Domain(2))
+    assert found.ended.tolist() == [why]
+    assert bool(Outcome(found.ended[0]).sentence) == (why != Outcome.ARRIVED)
