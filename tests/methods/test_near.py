@@ -22,8 +22,7 @@ def by_hand(score, x, references, scale):
         with_it[:, i], without_it[:, i] = x[i], references[:, i]
         first[i] = np.mean(score(with_it) - score(references))
         last[i] = np.mean(score(x[None]) - score(without_it))
-        u = (x[i] - references[:, i].mean()) / scale[i]
-        apart[i] = u**2 / (1 + (u / 3) ** 2)
+        apart[i] = ((x[i] - references[:, i].mean()) / scale[i]) ** 2
     seen = np.abs(first) + np.abs(last)
     apart *= np.minimum(1, seen / (0.05 * seen.max()))
     shares = [np.maximum(each, 0) / np.maximum(each, 0).sum() for each in (first, last, apart)]

@@ -14,7 +14,7 @@ from whyflag.contributions import Contributions
 from whyflag.domain import Domain
 from whyflag.games import Nearest
 from whyflag.methods.base import BoundMethod, Method
-from whyflag.nearness import coarse, distance
+from whyflag.nearness import coarse
 from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
 
@@ -32,7 +32,7 @@ class NEAR(Method):
 
     - first: what does x_i add to a reference? a_i = e(r with x_i) − e(r)
     - last: what does x lose without it? b_i = e(x) − e(x with r_i)
-    - apart: how far is x_i from the references? c_i = dist((x_i − r̄_i) / scale_i), counted in full
+    - apart: how far is x_i from the references? c_i = ((x_i − r̄_i) / scale_i)², counted in full
       where |a_i| + |b_i| is at least 5 % of the largest in the row, and in proportion below
 
     The share of a feature is s_i = (a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 c_i/Σc) / 4, where only positive values
@@ -115,8 +115,8 @@ class _BoundNEAR(BoundMethod):
         first = (worth[:, :, p + 2 :] - worth[:, :, p + 1, None]).mean(axis=1)  # n x p
         last = (worth[:, :, :1] - worth[:, :, 1 : p + 1]).mean(axis=1)  # n x p
         away = (X - references.mean(axis=1)) / self.domain.scale  # n x d
-        apart = np.where(self.domain.fixed, 0.0, distance(away)) @ self.domain.membership.T  # n x p
-        # What is less than rounding is no effect.
+        apart = np.where(self.domain.fixed, 0.0, away**2) @ self.domain.membership.T  # n x p
+        # What is less than rounding is no effect: else a value of 1e9 deviations would count.
         rounding = ROUNDINGS * self.score.precision * np.abs(worth).max(axis=(1, 2))[:, None]
         first, last = (np.where(np.abs(each) > rounding, each, 0.0) for each in (first, last))
         effect = np.abs(first) + np.abs(last)
