@@ -37,7 +37,7 @@ def test_a_configured_method_is_itself():
 @pytest.mark.parametrize("name", ["lime", "", 3, None, ASH])
 def test_what_is_no_method_is_refused_with_the_names(name):
     with pytest.raises(
-        ValueError, match=r"one of marg, SFE, ACE, IG, KSH, wKSH, comp, ASH or a configured.*got"
+        ValueError, match=r"one of marg, SFE, ACE, IG, KSH, wKSH, comp, ASH, near or a conf.*got"
     ):
         get_method(name)
 
