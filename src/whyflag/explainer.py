@@ -36,8 +36,7 @@ class Explainer:
     """Explains why a detector finds rows anomalous.
 
     The anomaly score of a row is divided among its features: each gets the part of the score that
-    is due to it. The methods ASH and comp also find values near the row's own that the detector
-    would call normal.
+    is due to it. Most methods also say which values would have been normal.
 
     Args:
         detector: A fitted detector, or a function from rows (n, d) to scores (n,), high =

@@ -24,9 +24,11 @@ def by_hand(score, x, references, scale):
         last[i] = np.mean(score(x[None]) - score(without_it))
         apart[i] = ((x[i] - references[:, i].mean()) / scale[i]) ** 2
     seen = np.abs(first) + np.abs(last)
-    apart *= np.minimum(1, seen / (0.05 * seen.max()))
+    seen = np.minimum(1, seen / (0.05 * seen.max()))
+    apart *= seen
     shares = [np.maximum(each, 0) / np.maximum(each, 0).sum() for each in (first, last, apart)]
-    return (shares[0] + shares[1] + 2 * shares[2]) / 4
+    evidence = shares[0] + shares[1] + 2 * seen * shares[2]
+    return evidence / evidence.sum()
 
 
 def test_values_are_the_gap_times_the_shares():
@@ -82,6 +84,39 @@ def test_errors_say_how_far_values_depend_on_the_references():
     assert 0.3 < np.median(np.abs(shares - others)[errors > 0] / errors[errors > 0]) < 3
     alone = Explainer(DETECTOR, NORMAL, NEAR(n_references=1))(PLANTED[:1])
     assert np.isinf(alone.standard_errors).all()
+
+
+def test_a_column_that_hardly_counts_takes_no_share_from_one_that_never_changed():
+    """A constant column's scale is its size, so that a small move of it is no distance."""
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    rows[:, 1] = 2020
+    said = Explainer(GMM(1, reg_covar=1e-6, random_state=0).fit(rows), rows)([[8.0, 2021.0]])
+    assert said.shares[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("gross", [1e3, 1e100, 1e160, 1e300])
+def test_a_value_without_measure_counts_as_far_away(gross):
+    normal = np.random.default_rng(0).normal(size=(300, 4))
+    said = Explainer(lambda X: np.abs(X[:, 1]) + np.minimum(np.abs(X[:, 2]), 3), normal)(
+        [[0.0, 6.0, gross, 0.0]]
+    )
+    assert said.order[0, 0] == 2
+    assert said.values[0, 3] == 0
+
+
+def test_a_row_like_many_normal_ones_has_one_of_them_as_reference():
+    rows = (np.random.default_rng(0).random((200, 4)) < 0.3).astype(float)
+    said = Explainer(lambda X: 3 * X[:, 0] + X[:, 1] + 2 * X[:, 2], rows)([[1.0, 0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(said.reference, [[1.0, 0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(said.values, 0.0)
+
+
+def test_the_reference_of_a_single_column_is_the_nearest_whatever_the_order():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(0, 0.3, 100), rng.normal(20, 0.3, 100)])[:, None]
+    for background in (rows, rows[::-1]):
+        said = Explainer(lambda X: np.abs(X[:, 0] - 10), background)([[25.0]])
+        assert 19 < said.reference[0, 0] < 22
 
 
 def test_fixed_columns_and_groups_keep_together():

@@ -128,7 +128,9 @@ class Attribution(Contributions):
 
         Zero throughout in a row that has no positive value.
         """
-        blame = np.maximum(self.values, 0.0)
+        # What is positive by rounding is nothing.
+        rounding = 1e-12 * np.abs(self.values).max(axis=1, keepdims=True)
+        blame = np.where(self.values > rounding, self.values, 0.0)
         total = blame.sum(axis=1, keepdims=True)
         return np.divide(blame, total, out=np.zeros_like(blame), where=total > 0)
 

@@ -8,13 +8,13 @@ from typing import ClassVar, final
 import numpy as np
 
 from whyflag.arrays import Matrix, Tensor, Vector
-from whyflag.batches import CALL, batches
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
 from whyflag.games import Nearest
+from whyflag.games.base import tiles
 from whyflag.methods.base import BoundMethod, Method
-from whyflag.nearness import coarse
+from whyflag.nearness import LARGEST, coarse
 from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
 
@@ -32,15 +32,19 @@ class NEAR(Method):
 
     - first: what does x_i add to a reference? a_i = e(r with x_i) − e(r)
     - last: what does x lose without it? b_i = e(x) − e(x with r_i)
-    - apart: how far is x_i from the references? c_i = ((x_i − r̄_i) / scale_i)², counted in full
-      where |a_i| + |b_i| is at least 5 % of the largest in the row, and in proportion below
+    - apart: how far is x_i from the references? c_i = v_i ((x_i − r̄_i) / scale_i)², where v_i says
+      how far the detector sees the feature: 1 if |a_i| + |b_i| is at least 5 % of the largest in
+      the row, and in proportion below
 
-    The share of a feature is s_i = (a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 c_i/Σc) / 4, where only positive values
-    count, and its value is s_i times the gap G = e(x) − e(r*). A feature whose value makes no
-    difference to the detector has no share, however far away it is. The reference r* is a normal
-    row near x in the features that are not its culprits: of the k nearest when a feature counts by
-    1 − s_i / max s, the one with the lowest score. Where x is no more anomalous than r*, G ≤ 0, the
-    value is G (1 − s_i) / (p − 1). Values add up to G.
+    The share of a feature is s_i ∝ a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 v_i c_i/Σc, where only positive values
+    count, and its value is s_i times the gap G = e(x) − e(r*). A feature that makes no difference
+    to the detector has no share, however far away it is, unless no single feature does: then all
+    have equal ones. Shares are never negative: near says which features set the row apart, and not
+    which of them raise the score; wKSH and ASH do.
+
+    The reference r* is a normal row near x in the features that are not its culprits: of the k
+    nearest when a feature counts by 1 − s_i / max s, the one with the lowest score. Where x is no
+    more anomalous than r*, G ≤ 0, the value is G (1 − s_i) / (p − 1). Values add up to G.
 
     It takes k (2p + 3) evaluations a row, and draws nothing. `standard_errors` are those of the
     jackknife: how far the values depend on which normal rows are nearest.
@@ -88,6 +92,8 @@ class _BoundNEAR(BoundMethod):
     def _counterpart(self, X: Matrix, share: Matrix) -> tuple[Matrix, Vector]:
         """A normal row near x in the features that are not its culprits, and its score."""
         innocent = 1 - _divide(share, share.max(axis=1))  # n x p
+        # Where all are culprits alike, all count.
+        innocent = np.where(innocent.any(axis=1, keepdims=True), innocent, 1.0)
         candidates = self.nearest(X, innocent @ self.domain.membership)  # n x k x d
         candidates = np.where(self.domain.fixed, X[:, None], candidates)
         scores = evaluate(self.score, candidates.reshape(-1, X.shape[1]))
@@ -104,9 +110,10 @@ class _BoundNEAR(BoundMethod):
         coalitions = np.vstack([everybody, ~alone, nobody, alone])  # m x p
         keep = self.domain.expand(coalitions) | self.domain.fixed  # m x d
         worth = np.empty((n, k, len(keep)))
-        for some in batches(n, k * keep.size, CALL):
-            points = np.where(keep, X[some, None, None], references[some, :, None])  # . x k x m x d
-            worth[some] = evaluate(self.score, points.reshape(-1, d)).reshape(-1, k, len(keep))
+        for rows, some in tiles(n, len(keep), d, k):
+            points = np.where(keep[some], X[rows, None, None], references[rows, :, None])
+            value = evaluate(self.score, points.reshape(-1, d))  # r x k x c points
+            worth[rows, :, some] = value.reshape(-1, k, some.stop - some.start)
         return worth
 
     def _share(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
@@ -115,13 +122,14 @@ class _BoundNEAR(BoundMethod):
         first = (worth[:, :, p + 2 :] - worth[:, :, p + 1, None]).mean(axis=1)  # n x p
         last = (worth[:, :, :1] - worth[:, :, 1 : p + 1]).mean(axis=1)  # n x p
         away = (X - references.mean(axis=1)) / self.domain.scale  # n x d
+        away = np.clip(away, -LARGEST, LARGEST)
         apart = np.where(self.domain.fixed, 0.0, away**2) @ self.domain.membership.T  # n x p
         # What is less than rounding is no effect: else a value of 1e9 deviations would count.
         rounding = ROUNDINGS * self.score.precision * np.abs(worth).max(axis=(1, 2))[:, None]
         first, last = (np.where(np.abs(each) > rounding, each, 0.0) for each in (first, last))
         effect = np.abs(first) + np.abs(last)
         seen = np.minimum(1.0, _divide(effect, SEEN * effect.max(axis=1)))
-        evidence = _positive(first) + _positive(last) + 2 * _positive(apart * seen)
+        evidence = _positive(first) + _positive(last) + 2 * seen * _positive(apart * seen)
         return _positive(np.where(evidence.any(axis=1, keepdims=True), evidence, self._movable))
 
     def _rest(self, share: Matrix) -> Matrix:

@@ -31,7 +31,7 @@ def whatif(
     """
     if attribution.reference is None:
         raise ValueError(
-            f"{attribution.method} does not say what would have been normal; ASH and comp do."
+            f"{attribution.method} does not say what would have been normal; near, ASH and comp do."
         )
     row = check_row(attribution, row)
     d = attribution.data.shape[1]
