@@ -17,7 +17,7 @@ from sklearn.svm import OneClassSVM
 from whyflag import Explainer
 from whyflag.arrays import IntVector, Matrix
 from whyflag.games import LocalMinimum
-from whyflag.methods import ASH, COMP, KSH, WKSH, Method
+from whyflag.methods import ASH, COMP, KSH, NEAR, WKSH, Method
 
 SHIFTS = (4.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e6)
 METHODS: dict[str, Method] = {
@@ -25,6 +25,7 @@ METHODS: dict[str, Method] = {
     "v̂": ASH(LocalMinimum()),
     "comp": COMP(),
     "wKSH": WKSH(),
+    "near": NEAR(),
 }
 
 

@@ -427,3 +427,13 @@ def test_remarks_of_an_ensemble_name_the_member():
     assert ensemble.still_alarming.tolist() == [True, False]
     assert ensemble.remarks[0].startswith("comp: What was found as normal still raises the alarm")
     assert ensemble.remarks[1] == ""
+
+
+def test_coverage_is_the_sum_of_the_largest_shares():
+    attribution = make()
+    shares = np.sort(attribution.shares, axis=1)
+    np.testing.assert_allclose(attribution.coverage(1), shares[:, -1])
+    np.testing.assert_allclose(attribution.coverage(2), shares[:, -2:].sum(axis=1))
+    np.testing.assert_allclose(attribution.coverage(99), shares.sum(axis=1))
+    with pytest.raises(ValueError, match="`k` must be a whole number, at least 1, got 0"):
+        attribution.coverage(0)

@@ -52,7 +52,7 @@ def sure(name, shift):
 
 @pytest.mark.parametrize("shift", [10.0, 100.0, 1e6])
 @pytest.mark.parametrize("name", DETECTORS)
-@pytest.mark.parametrize("method", ["ASH", "comp", "wKSH"])
+@pytest.mark.parametrize("method", ["ASH", "comp", "wKSH", "near"])
 def test_the_culprit_is_first_and_its_normal_value_in_range(method, name, shift):
     rows, planted, who = plant(D, N, shift)
     first, within = found(fitted(name), rows, planted, who, METHODS[method])
@@ -69,7 +69,7 @@ def test_every_coalitions_minimum_finds_a_sentinel_too(name):
     assert within.all()
 
 
-@pytest.mark.parametrize("method", ["ASH", "comp", "wKSH"])
+@pytest.mark.parametrize("method", ["ASH", "comp", "wKSH", "near"])
 @pytest.mark.parametrize("deviations", [4, 10])
 def test_an_outlier_among_heavy_tails_is_not_called_normal(method, deviations):
     """A kernel density has a valley at every row, also at one that is an outlier itself."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.extras import require
 from whyflag.outcome import FELL_BACK, Outcome, still_alarming
@@ -133,6 +134,15 @@ class Attribution(Contributions):
         blame = np.where(self.values > rounding, self.values, 0.0)
         total = blame.sum(axis=1, keepdims=True)
         return np.divide(blame, total, out=np.zeros_like(blame), where=total > 0)
+
+    def coverage(self, k: int = 3) -> Vector:
+        """The sum of the k largest shares of each row, (n,): how much k features explain.
+
+        Low where no feature stands out: then the row as a whole is unusual, and its first features
+        are little more to blame than others.
+        """
+        check_whole("k", k, at_least=1)
+        return -np.sort(-self.shares, axis=1)[:, :k].sum(axis=1)
 
     @property
     def agreement(self) -> Vector:
