@@ -56,7 +56,7 @@ class Ensemble:
     ) -> Ensemble:
         """Several methods on one detector; those that its score does not allow are left out.
 
-        By default near, the method that finds culprits best, and wKSH, which divides the score
+        By default near, which finds culprits most often, and wKSH, which divides the score
         over the same normal rows in another way. The other arguments are those of `Explainer`.
 
         >>> from whyflag.detectors import GMM

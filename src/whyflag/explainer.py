@@ -46,7 +46,7 @@ class Explainer:
             DataFrame. Not needed by ASH, comp, marg and SFE if `domain` is given.
         method: Name of a method ("near", "ASH", "comp", "KSH", "wKSH", "IG", "ACE", "marg" or
             "SFE"; upper or lower case), or a configured method such as `ASH(game=LocalMinimum())`.
-            By default "near", which finds culprits best; without normal rows "ASH".
+            By default "near", which finds culprits most often; without normal rows "ASH".
         domain: What values a row may take, and the players: the columns, or groups of columns,
             that get an attribution. Read off the background if none is given: normal values then
             stay within the range of the background.

@@ -40,7 +40,7 @@ METHODS: dict[str, type[Method]] = {
 
 
 def default_method(rows: Matrix | None) -> str:
-    """The method that finds culprits best (docs/design/default.md); ASH without normal rows."""
+    """The method that finds culprits most often (docs/design/default.md); ASH without rows."""
     return NEAR.name if rows is not None else ASH.name
 
 
