@@ -8,8 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Tensor, Vector
 from whyflag.clusters import cluster_centers
+from whyflag.kinds import Kinds
 from whyflag.table import read_table
 
 Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
@@ -46,6 +47,8 @@ class Domain:
             in no group are players of their own.
         categories: The names of a player's columns, in their order, where these are the 0/1
             columns of a category.
+        kinds: What values each column can hold, such as whole numbers: repaired values are of
+            that kind. Any number, if nothing is said; `having` changes it column by column.
 
     `binary`, `fixed` and the groups take names, positions or a bool for each column.
 
@@ -70,6 +73,7 @@ class Domain:
         fixed: Columns = (),
         players: Mapping[str, Columns] | None = None,
         categories: Mapping[str, Sequence[str]] | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         self.named = not isinstance(columns, int)
         names = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
@@ -92,6 +96,11 @@ class Domain:
         }
         self.player_names, self.membership = self._read_players()  # p, p x d
         self.categories = self._read_categories(categories or {})
+        self.kinds = Kinds.any(self.n_columns) if kinds is None else kinds
+        if len(self.kinds.step) != self.n_columns:
+            raise ValueError(
+                f"`kinds` must be those of {self.n_columns} columns, got {len(self.kinds.step)}."
+            )
 
     @classmethod
     def infer(
@@ -106,8 +115,9 @@ class Domain:
         """Read the domain off normal rows (an array or a DataFrame).
 
         Scale is the standard deviation, center the median; a column that holds both 0 and 1,
-        and nothing else, is binary. Columns are unbounded unless `bounded`: then the bounds are
-        the smallest and the largest value among the rows, as `Explainer` has them.
+        and nothing else, is binary. Kinds are read off as well: how many decimals values have,
+        and which columns hold a few values only. Columns are unbounded unless `bounded`: then the
+        bounds are the smallest and the largest value among the rows, as `Explainer` has them.
         """
         table = read_table(background, name="background")
         rows = table.values
@@ -124,22 +134,88 @@ class Domain:
             fixed=fixed,
             players=players,
             categories=categories,
+            kinds=Kinds.infer(rows),
         )
 
     def rename(self, columns: Sequence[str]) -> Domain:
         """The same domain with these names of the columns."""
-        return Domain(
-            columns,
-            scale=self.scale,
-            lower=self.lower,
-            upper=self.upper,
-            center=self.center,
-            typical=self.typical,
-            binary=self.binary,
-            fixed=self.fixed,
-            players=self._groups,
-            categories=self.categories,
+        return self._but(columns=columns)
+
+    def having(
+        self,
+        *,
+        lower: Mapping[str | int, float] | None = None,
+        upper: Mapping[str | int, float] | None = None,
+        step: Mapping[str | int, float] | None = None,
+        given: Mapping[str | int, Sequence[float]] | None = None,
+        rising: Columns = (),
+        falling: Columns = (),
+        fixed: Columns = (),
+    ) -> Domain:
+        """The same domain with more said of some columns, by name or position.
+
+        Args:
+            lower: The smallest normal value.
+            upper: The largest one.
+            step: Values are multiples of it: 1 for whole numbers; 0 for any number.
+            given: The only values that there are.
+            rising: Columns in which a repair may only raise the value.
+            falling: Columns in which it may only lower it.
+            fixed: Columns that keep their value, besides those that are fixed already.
+
+        >>> domain = Domain(["age", "doors"]).having(step={"age": 1}, given={"doors": [3, 5]})
+        >>> domain.admit(np.array([[40.7, 3.9]]), np.zeros((1, 2)))
+        array([[41.,  3.]])
+        """
+        bounds = {
+            name: self._changed(name, getattr(self, name), told)
+            for name, told in (("lower", lower), ("upper", upper))
+        }
+        known = list(self.kinds.given)
+        for column, values in (given or {}).items():
+            listed = np.unique(np.asarray(values, dtype=np.float64))
+            if listed.ndim != 1 or not listed.size or not np.isfinite(listed).all():
+                raise ValueError(f"`given` must list numbers, got {values!r} for {column!r}.")
+            known[self._position(column, "given")] = listed
+        steps = self._changed("step", self.kinds.step, step)
+        if not (np.isfinite(steps) & (steps >= 0)).all():
+            raise ValueError(f"`step` must not be negative or infinite, got {step}.")
+        up, down = self._mask(rising, "rising"), self._mask(falling, "falling")
+        if (up & down).any():
+            both = self.columns[int(np.argmax(up & down))]
+            raise ValueError(f"Column {both!r} cannot be both rising and falling: let it be fixed.")
+        direction = np.where(up, 1, np.where(down, -1, self.kinds.direction))
+        return self._but(
+            **bounds,
+            kinds=Kinds(steps, tuple(known), direction),
+            fixed=self.fixed | self._mask(fixed, "fixed"),
         )
+
+    def admit(self, values: Tensor, x: Tensor) -> Tensor:
+        """The nearest values that rows can hold, coming from x: (..., d), (..., d) -> (..., d).
+
+        Within the bounds, and of their column's kind; fixed columns keep the values of x.
+        """
+        lower, upper = self.kinds.inward(self.lower, self.upper)
+        within = np.clip(values, lower, np.maximum(lower, upper))
+        admitted = self.kinds.admit(within, x)
+        admitted = np.where(self.binary, np.round(admitted), admitted)
+        return np.where(self.fixed, x, admitted)
+
+    def _but(self, **changes: Any) -> Domain:
+        """The same domain, but for some arguments."""
+        kept = {name: getattr(self, name) for name in (*_NUMBERS, "typical", "binary", "fixed")}
+        kept |= {"players": self._groups, "categories": self.categories, "kinds": self.kinds}
+        columns = changes.pop("columns", self.columns if self.named else self.n_columns)
+        return Domain(columns, **kept | changes)
+
+    def _changed(
+        self, name: str, numbers: Vector, told: Mapping[str | int, float] | None
+    ) -> Vector:
+        changed = numbers.copy()
+        for column, value in (told or {}).items():
+            changed[self._position(column, name)] = value
+        return changed
 
     def to_json(self) -> dict[str, Any]:
         """The domain as JSON would have it; what is not finite is null."""
@@ -155,6 +231,7 @@ class Domain:
             "fixed": self.fixed.tolist(),
             "players": {name: mask.tolist() for name, mask in self._groups.items()},
             "categories": {name: list(known) for name, known in self.categories.items()},
+            "kinds": self.kinds.to_json(),
         }
 
     @classmethod
@@ -174,6 +251,7 @@ class Domain:
                 name: np.array(mask, dtype=np.bool_) for name, mask in content["players"].items()
             },
             categories=content["categories"],
+            kinds=Kinds.from_json(content["kinds"]) if "kinds" in content else None,
         )
 
     @property

@@ -21,6 +21,7 @@ from whyflag.methods import Method, default_method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.prepared import prepare
 from whyflag.records import join_rows
+from whyflag.repair import Repair, Repairer
 from whyflag.score import Score, evaluate
 from whyflag.score.answers import refuse_other_answers
 
@@ -149,7 +150,15 @@ class Explainer:
             settings=self.method.settings,
             threshold=self.score.threshold,
             unit=self.score.unit or 1.0,
+            repairer=Repairer(self.score, named, self.prepared.rows),
         )
+
+    def repair(self, X: Any) -> Repair:
+        """Which values of each row would have been normal, with the rest of it as it is.
+
+        The same as `explain(X).repair`.
+        """
+        return self.explain(X).repair
 
     def _explain(self, rows: Matrix) -> Iterator[Contributions]:
         """Attributions of one chunk of rows after another."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -16,6 +17,7 @@ from whyflag.contributions import Contributions
 from whyflag.extras import require
 from whyflag.outcome import FELL_BACK, Outcome, still_alarming
 from whyflag.records import join_rows, per_row, select_rows
+from whyflag.repair import Repair, Repairer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +45,8 @@ class Attribution(Contributions):
         unit: What corresponds to one nat of an energy, in units of the score.
         threshold: The score above which the detector raises an alarm; None where it names none.
         members: The attributions that were combined into this one, if it is an ensemble's.
+        repairer: What repairs the rows, when `repair` is asked for; None where nothing can.
+        repaired: The repair, once it is known.
     """
 
     data: Matrix = per_row()
@@ -57,6 +61,24 @@ class Attribution(Contributions):
     unit: float = 1.0
     threshold: float | None = None
     members: tuple[Attribution, ...] = ()
+    repairer: Repairer | None = None
+    repaired: Repair | None = per_row(default=None)
+
+    @cached_property
+    def repair(self) -> Repair:
+        """Which values would have been normal, with the rest of each row as it is.
+
+        It is searched for when it is asked for first: fewest features, in the order of their
+        attributions, and checked by scoring the repaired rows.
+        """
+        if self.repaired is not None:
+            return self.repaired
+        if self.repairer is None:
+            raise ValueError(
+                "This attribution does not know its detector, so that it cannot be repaired: "
+                "ask an Explainer, `explain.repair(X)`."
+            )
+        return self.repairer(self.data, self.scores, self.shares, self.row_names)
 
     @property
     def n_evaluations(self) -> int:

@@ -1,0 +1,114 @@
+"""What values a column can hold: any number, numbers of some decimals, or a few given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from whyflag.arrays import IntVector, Matrix, Tensor, Vector
+
+MOST_DECIMALS = 8  # more are those of a computation, not of a person
+MOST_GIVEN = 20  # different values that are a list of what is possible
+OF_EACH = 5  # rows that each of them has on average
+
+
+@final
+@dataclass(frozen=True)
+class Kinds:
+    """What values each of d columns can hold.
+
+    Attributes:
+        step: Values are multiples of it, (d,): 1 for whole numbers, 0.01 for two decimals; 0 for
+            any number.
+        given: The only values that a column can hold, in rising order; None for all others.
+        direction: 1 where a value may only rise, −1 where it may only fall, 0 for either, (d,).
+
+    >>> kinds = Kinds.infer(np.array([[3.0, 0.5], [4.0, 0.25]]))
+    >>> kinds.admit(np.array([[3.2, 0.333]]), np.zeros((1, 2)))
+    array([[3.  , 0.33]])
+    """
+
+    step: Vector
+    given: tuple[Vector | None, ...]
+    direction: IntVector
+
+    @classmethod
+    def any(cls, d: int) -> Kinds:
+        """Any number, in either direction, in each of d columns."""
+        return cls(np.zeros(d), (None,) * d, np.zeros(d, dtype=np.int64))
+
+    @classmethod
+    def infer(cls, rows: Matrix) -> Kinds:
+        """Read off normal rows: their decimals, and lists of few values that occur again."""
+        columns = [np.unique(column) for column in rows.T]
+        return replace(
+            cls.any(rows.shape[1]),
+            step=np.array([_step(values) for values in columns]),
+            given=tuple(
+                values if len(values) <= min(MOST_GIVEN, len(rows) / OF_EACH) else None
+                for values in columns
+            ),
+        )
+
+    def admit(self, values: Tensor, x: Tensor) -> Tensor:
+        """The nearest values that the columns can hold, coming from x: (..., d) -> (..., d)."""
+        rounded, digits = values.copy(), self.decimals
+        for j in map(int, np.flatnonzero(self.step)):
+            # 3 × 0.1 is 0.30000000000000004, which nobody writes.
+            rounded[..., j] = np.round(
+                np.round(values[..., j] / self.step[j]) * self.step[j], digits[j]
+            )
+        for j, known in enumerate(self.given):
+            if known is not None:
+                after = np.searchsorted((known[1:] + known[:-1]) / 2, values[..., j])
+                rounded[..., j] = known[after]
+        wrong_way = (rounded - x) * self.direction < 0
+        return np.where(wrong_way, x, rounded)
+
+    @property
+    def decimals(self) -> IntVector:
+        """How many decimals values have, (d,); −1 where any number of them."""
+        return np.array([_decimals(step) if step else -1 for step in self.step], dtype=np.int64)
+
+    def inward(self, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+        """Bounds at values that the columns can hold: none beyond these, (d,), (d,)."""
+        step = np.where(self.step > 0, self.step, 1.0)
+        finite = np.where(self.step > 0, 1.0, np.nan)
+        tiny = 1e-9  # of a step: a bound that is a multiple but for rounding
+        low = np.ceil(lower / step * finite - tiny) * step
+        high = np.floor(upper / step * finite + tiny) * step
+        return np.where(np.isfinite(low), low, lower), np.where(np.isfinite(high), high, upper)
+
+    def to_json(self) -> dict[str, Any]:
+        """The kinds as JSON would have them."""
+        return {
+            "step": self.step.tolist(),
+            "given": [None if known is None else known.tolist() for known in self.given],
+            "direction": self.direction.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Kinds:
+        """Kinds that `to_json` wrote."""
+        return cls(
+            np.array(content["step"], dtype=np.float64),
+            tuple(None if known is None else np.array(known) for known in content["given"]),
+            np.array(content["direction"], dtype=np.int64),
+        )
+
+
+def _decimals(step: float) -> int:
+    """How many decimals the multiples of a step have."""
+    found = (k for k in range(16) if np.isclose(np.round(step, k), step, rtol=1e-12, atol=0.0))
+    return next(found, 16)
+
+
+def _step(values: Vector) -> float:
+    """The largest of 1, 0.1, 0.01 … that all values are multiples of; 0 if none is."""
+    for decimals in range(MOST_DECIMALS + 1):
+        if np.allclose(np.round(values, decimals), values, rtol=1e-12, atol=0.0):
+            return float(10.0**-decimals)
+    return 0.0

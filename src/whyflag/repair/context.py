@@ -1,0 +1,96 @@
+"""Which other features make a value odd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.domain import Domain
+from whyflag.nearness import coarse, distance
+from whyflag.repair.expected import Expected
+from whyflag.repair.trials import Trials
+
+MOST = 3  # features that are named
+ROWS = 8  # that have about the value in question
+SHARE = 0.2  # of what the repair brings: a feature that makes less odd is not named
+ALIKE = 0.25  # scales: a value that is no further away is shared
+ENOUGH = 20  # normal rows that share the values, to count among
+
+
+@final
+@dataclass(frozen=True)
+class Context:
+    """What makes a value odd that would be normal elsewhere.
+
+    Attributes:
+        feature: The feature whose value is odd.
+        given: The features that make it so, the most important first; none if it is odd by itself.
+        n_alike: How many normal rows have their values; of the first features alone, if few have
+            all of them.
+        n_as_far: How many of these have a value of the feature that is as far out, or further.
+        counted: How many of the features of `given` these rows share.
+    """
+
+    feature: int
+    given: tuple[int, ...]
+    n_alike: int = 0
+    n_as_far: int = 0
+    counted: int = 0
+
+
+def context_of(
+    x: Vector,
+    repaired: Vector,
+    feature: int,
+    i: int,
+    expected: Expected,
+    trials: Trials,
+    domain: Domain,
+) -> Context:
+    """Which features make the value of a feature in x odd, where another one would be normal.
+
+    In normal rows that have about this value of the feature it is at home. Feature k makes it odd
+    if it is odd as soon as these rows have the value of k in x:
+    a_k = mean_r [e(r with f, k of x) − e(r with f repaired, k of x)] − the same without k.
+    """
+    members = domain.membership
+    own = members[feature]
+    far = distance((expected.rows - x) / domain.scale) @ members.T  # m x p
+    # Rows with about this value; of several, those that are near in the others as well.
+    ranked = coarse(far[:, feature]) + 1e-6 * far.sum(axis=1)
+    rows = expected.rows[expected.nearest(ranked[:, None], ROWS)[:, 0]]  # k x d
+    with_one = members | domain.fixed  # p x d: which columns each feature brings along
+    with_one[feature] = (
+        domain.fixed
+    )  # nothing but the feature itself: what the others are compared with
+    points = np.where(with_one[:, None], x, rows)  # p x k x d
+    odd, usual = points.copy(), points.copy()
+    odd[..., own], usual[..., own] = x[own], repaired[own]
+    both = np.stack([odd, usual])  # 2 x p x k x d
+    scores = trials.of(both.reshape(-1, len(x)), np.full(both.size // len(x), i))
+    oddness = -np.diff(scores.reshape(2, len(members), -1).mean(axis=2), axis=0)[0]  # p
+    added = oddness - oddness[feature]
+    named = np.argsort(-added, kind="stable")[:MOST]
+    # What is odd in rows that are used to it is odd by itself.
+    whole = max(float(oddness.max()), 0.0)
+    given = tuple(int(k) for k in named if k != feature and added[k] > SHARE * whole and whole > 0)
+    return _count(Context(feature, given), x, repaired, expected.rows, domain)
+
+
+def _count(context: Context, x: Vector, repaired: Vector, rows: Matrix, domain: Domain) -> Context:
+    """The context with how common the value is among normal rows that share the others."""
+    columns = domain.membership[context.feature]
+    if not context.given or columns.sum() > 1:
+        return context
+    away = np.abs(rows - x) / domain.scale
+    for counted in range(len(context.given), 0, -1):
+        shared = domain.membership[list(context.given[:counted])].any(axis=0)
+        alike: IntVector = np.flatnonzero((away[:, shared] <= ALIKE).all(axis=1))
+        if len(alike) >= ENOUGH:
+            side = np.sign(x[columns] - repaired[columns])
+            as_far = (rows[alike][:, columns] - x[columns]) * side >= 0
+            return Context(context.feature, context.given, len(alike), int(as_far.sum()), counted)
+    return context

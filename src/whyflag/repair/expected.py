@@ -1,0 +1,78 @@
+"""What the rest of a row leads one to expect of some of its features."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.domain import Domain
+from whyflag.nearness import distance
+
+LOOKED_AT = 2000  # normal rows, at most
+NEAR = 16  # rows whose residuals count
+FAR = 4.0  # scales: a value that is further away predicts no more than one that is so far
+RIDGE = 0.01  # of a variance, so that columns that go together exactly can be told apart
+
+
+@final
+class Expected:
+    """Expects values from normal rows: by a linear prediction, and by what rows near are off it.
+
+    Columns are counted in scales from their medians. With the precision matrix P of the normal rows
+    (and a ridge), columns S are predicted from the others R by −P_SS⁻¹ P_SR z_R; to that comes the
+    mean residual of the rows that are nearest in R. So bonds between columns are used however many
+    columns there are, and bends, clusters and categories as far as there are rows near.
+
+    Args:
+        rows: Normal rows, (n, d).
+        domain: Scales and players.
+    """
+
+    def __init__(self, rows: Matrix, domain: Domain) -> None:
+        some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+        self.rows = rows[some]  # m x d
+        self._domain = domain
+        self._center = np.median(self.rows, axis=0)
+        z = self._scaled(self.rows)
+        covariance = np.cov(z.T).reshape(z.shape[1], -1)
+        ridge = RIDGE + z.shape[1] / len(z)
+        self._precision = np.linalg.inv(covariance + ridge * np.eye(z.shape[1]))  # d x d
+        self._z = z
+        self._order = np.arange(len(z)) * (1e-7 / len(z))  # of equally near rows the first
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        return np.clip((X - self._center) / self._domain.scale, -FAR, FAR)
+
+    def apart(self, x: Vector, weights: Vector) -> Matrix:
+        """How far each normal row is from x, feature by feature: (d,), (p,) -> (m, p)."""
+        far = distance((self.rows - x) / self._domain.scale)  # m x d
+        return (far @ self._domain.membership.T) * weights
+
+    def nearest(self, far: Matrix, k: int) -> IntVector:
+        """Positions of the k rows that are nearest, for each column: (m, c) -> (k, c)."""
+        k = min(k, len(far))
+        # To six digits, so that rounding does not decide between equals.
+        ranked = np.round(far, 6) + self._order[:, None]
+        first = np.argpartition(ranked, k - 1, axis=0)[:k]
+        ranks = np.take_along_axis(ranked, first, axis=0).argsort(axis=0)
+        return np.take_along_axis(first, ranks, axis=0)
+
+    def of_each(self, x: Vector, near: IntVector) -> Vector:
+        """Each column of x by the columns of the other features: (d,), (k, p) -> (d,)."""
+        found = np.empty(len(x))
+        for feature, columns in enumerate(self._domain.membership):
+            found[columns] = self.of_some(x, columns, near[:, feature])
+        return found
+
+    def of_some(self, x: Vector, columns: BoolVector, near: IntVector) -> Vector:
+        """Some columns of x by the others, s of d: (d,), bool (d,), (k,) -> (s,)."""
+        own = self._precision[np.ix_(columns, columns)]  # s x s
+        others = self._precision[np.ix_(columns, ~columns)]  # s x (d − s)
+        weights = np.linalg.solve(own, others).T if len(own) > 1 else others.T / own[0, 0]
+        seen = np.vstack([self._scaled(x[None]), self._z[near]])  # 1 + k x d
+        predicted = -seen[:, ~columns] @ weights  # 1 + k x s
+        off = self._z[near][:, columns] - predicted[1:]
+        z = predicted[0] + off.mean(axis=0)
+        return np.asarray(z * self._domain.scale[columns] + self._center[columns])

@@ -1,0 +1,72 @@
+"""How far a repaired value can be moved before the alarm is raised again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
+from whyflag.domain import Domain
+from whyflag.repair.trials import Trials
+
+FIRST = 48  # values between the repaired one and the bound
+CLOSER = 8  # values between the last quiet one and the first that is not
+ROUNDS = 3
+
+
+def ranges(
+    rows: Matrix, changed: BoolMatrix, trials: Trials, domain: Domain, alarm: float
+) -> tuple[Matrix, Matrix]:
+    """The interval around each repaired value in which the score stays at or below the alarm.
+
+    One value moves, all others of the repaired row stay. It ends at the last value before the
+    first that raises the alarm, and at the bounds; all values are of their column's kind.
+
+    Args:
+        rows: Repaired rows that raise no alarm, (n, d).
+        changed: Repaired columns that an interval makes sense for, (n, d).
+        trials: Scores rows.
+        domain: Kinds and bounds.
+        alarm: The score that must not be exceeded.
+
+    Returns:
+        The lowest and the highest values, (n, d), NaN where nothing is repaired.
+    """
+    found = []
+    owner, column = np.nonzero(changed)
+    for limits in domain.kinds.inward(domain.lower, domain.upper):
+        ends = np.full(rows.shape, np.nan)
+        ends[owner, column] = _reach(rows, owner, column, limits[column], trials, domain, alarm)
+        found.append(ends)
+    return found[0], found[1]
+
+
+def _reach(
+    rows: Matrix,
+    owner: IntVector,
+    column: IntVector,
+    limit: Vector,
+    trials: Trials,
+    domain: Domain,
+    alarm: float,
+) -> Vector:
+    """The last quiet value on the way from each repaired one to its limit: (b,)."""
+    quiet, noisy = rows[owner, column], limit
+    pairs = np.arange(len(owner))
+    for steps in (FIRST, *[CLOSER] * ROUNDS):
+        share = np.arange(1, steps + 1) / steps
+        values = quiet[:, None] + share * (noisy - quiet)[:, None]  # b x steps
+        # At the bound itself, not beside it by rounding.
+        values[:, -1] = noisy
+        points = np.repeat(rows[owner][:, None], steps, axis=1)  # b x steps x d
+        here = np.copy(points)
+        points[pairs[:, None], np.arange(steps), column[:, None]] = values
+        points = domain.admit(points, here)
+        values = points[pairs[:, None], np.arange(steps), column[:, None]]
+        scores = trials.of(points.reshape(-1, rows.shape[1]), np.repeat(owner, steps))
+        below = (scores <= alarm).reshape(-1, steps)
+        count = np.where(below.all(axis=1), steps, below.argmin(axis=1))  # quiet ones in a row
+        last = np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
+        next_ = np.take_along_axis(values, np.minimum(count, steps - 1)[:, None], axis=1)[:, 0]
+        quiet = np.where(count > 0, last, quiet)
+        noisy = np.where(count < steps, next_, quiet)
+    return quiet

@@ -1,0 +1,207 @@
+"""From flagged rows to repaired ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.batches import batches
+from whyflag.domain import Domain
+from whyflag.records import join_rows, select_rows
+from whyflag.repair.context import Context, context_of
+from whyflag.repair.expected import Expected
+from whyflag.repair.ranges import ranges
+from whyflag.repair.record import Alternative, Doubt, Repair
+from whyflag.repair.search import Found, Search
+from whyflag.repair.second_look import SecondLook
+from whyflag.repair.trials import Trials
+from whyflag.repair.values import Values
+from whyflag.score import Score, evaluate
+
+USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
+GOAL_ROWS = 1000  # normal rows that tell it
+MOST_ALTERNATIVES = 3
+EACH = 2**13  # numbers of a row that are kept while it is repaired, for each column
+
+
+@final
+@dataclass(frozen=True)
+class Repairer:
+    """Finds for flagged rows the smallest change that ends the alarm.
+
+    Attributes:
+        score: The anomaly score, with its threshold.
+        domain: Kinds, bounds and features.
+        rows: Normal rows, (n, d); None: the typical rows of the domain stand for them.
+    """
+
+    score: Score
+    domain: Domain
+    rows: Matrix | None
+
+    def __call__(
+        self, X: Matrix, scores: Vector, shares: Matrix, row_names: Sequence[Any]
+    ) -> Repair:
+        """Repair rows (n, d) with these scores and shares of their features, (n, p)."""
+        whole = self._unchanged(X, scores, row_names)
+        flagged = np.flatnonzero(scores > self._alarm)
+        parts = [select_rows(whole, np.flatnonzero(scores <= self._alarm))]
+        for some in batches(len(flagged), EACH * X.shape[1]):
+            parts.append(self._repair(select_rows(whole, flagged[some]), shares[flagged[some]]))
+        order = np.concatenate([np.flatnonzero(scores <= self._alarm), flagged])
+        return select_rows(join_rows(parts), np.argsort(order))
+
+    def _unchanged(self, X: Matrix, scores: Vector, row_names: Sequence[Any]) -> Repair:
+        """Rows as they are."""
+        n, p = len(X), self.domain.n_players
+        nothing = np.full(X.shape, np.nan)
+        return Repair(
+            rows=X.copy(),
+            changed=np.zeros((n, p), dtype=np.bool_),
+            scores=scores.copy(),
+            silenced=np.ones(n, dtype=np.bool_),
+            lower=nothing,
+            upper=nothing.copy(),
+            choices=({},) * n,
+            alternatives=((),) * n,
+            contexts=(None,) * n,
+            doubts=np.full(n, Doubt.NONE if self._knows_alarm else Doubt.NO_THRESHOLD),
+            evaluations=np.zeros(n, dtype=np.int64),
+            data=X,
+            before=scores,
+            row_names=tuple(row_names),
+            alarm=self._alarm,
+            domain=self.domain,
+        )
+
+    def _repair(self, now: Repair, shares: Matrix) -> Repair:
+        """The repair of rows that raise an alarm."""
+        trials = Trials(self.score, self.domain.membership, len(now))
+        search = Search(self._values, trials, self._inside, self._alarm)
+        found = search(now.data, now.before, shares)
+        quiet = found.scores <= self._alarm
+        columns = (found.changed & quiet[:, None]) @ self.domain.membership  # n x d
+        numbers = columns & ~self._patterned
+        lower, upper = ranges(found.rows, numbers, trials, self._inside, self._alarm)
+        return replace(
+            now,
+            rows=found.rows,
+            changed=found.changed,
+            scores=found.scores,
+            silenced=quiet,
+            lower=lower,
+            upper=upper,
+            choices=tuple(self._choices(found, i, trials) for i in range(len(now))),
+            alternatives=tuple(self._alternatives(found, i, shares[i]) for i in range(len(now))),
+            contexts=tuple(
+                self._context(now.data[i], found, i, shares[i], trials) for i in range(len(now))
+            ),
+            doubts=now.doubts | self._doubts(found, quiet),
+            evaluations=trials.count,
+        )
+
+    def _choices(self, found: Found, i: int, trials: Trials) -> dict[int, Matrix]:
+        """All values of repaired categories that raise no alarm, the rest held."""
+        quiet: dict[int, Matrix] = {}
+        if found.scores[i] > self._alarm:
+            return quiet
+        for feature in np.flatnonzero(found.changed[i]):
+            columns = self.domain.membership[feature]
+            if self._patterned[columns].all():
+                known = self._values.known[feature]
+                points = np.repeat(found.rows[i][None], len(known), axis=0)
+                points[:, columns] = known
+                scores = trials.of(points, np.full(len(points), i))
+                quiet[int(feature)] = known[scores <= self._alarm]
+        return quiet
+
+    def _alternatives(self, found: Found, i: int, shares: Vector) -> tuple[Alternative, ...]:
+        """Other features that end the alarm by themselves, if one does."""
+        able = (found.alone[i] <= self._alarm) & ~found.changed[i]
+        if found.changed[i].sum() != 1:
+            return ()
+        order = [j for j in np.argsort(-shares, kind="stable") if able[j]]
+        return tuple(
+            Alternative(
+                int(j),
+                tuple(found.alone_rows[i, j, self.domain.membership[j]].tolist()),
+                float(found.alone[i, j]),
+            )
+            for j in order[:MOST_ALTERNATIVES]
+        )
+
+    def _context(
+        self, x: Vector, found: Found, i: int, shares: Vector, trials: Trials
+    ) -> Context | None:
+        """What makes the first repaired value odd."""
+        if not found.changed[i].any():
+            return None
+        feature = int(np.argmax(np.where(found.changed[i], shares, -1.0)))
+        return context_of(x, found.rows[i], feature, i, self._expected, trials, self.domain)
+
+    def _doubts(self, found: Found, quiet: BoolVector) -> IntVector:
+        """What is to be known of repaired rows."""
+        moved = found.changed @ self.domain.membership & ~self._patterned  # n x d
+        low, high = self.domain.kinds.inward(self._inside.lower, self._inside.upper)
+        edge = ((found.rows <= low) | (found.rows >= high)) & moved & (low < high)
+        return np.asarray(
+            np.where(quiet, 0, Doubt.STILL_ALARMING)
+            | np.where(edge.any(axis=1), Doubt.AT_THE_EDGE, 0)
+            | np.where(self._second_look.is_odd(found.rows), Doubt.STILL_ODD, 0)
+        )
+
+    @property
+    def _knows_alarm(self) -> bool:
+        return self.score.threshold is not None
+
+    @cached_property
+    def _alarm(self) -> float:
+        """The threshold; without one, a score that 95 % of the normal rows do not exceed."""
+        if self.score.threshold is not None:
+            return self.score.threshold
+        some = np.unique(np.linspace(0, len(self._normal) - 1, GOAL_ROWS).astype(int))
+        return float(np.quantile(evaluate(self.score, self._normal[some]), USUAL, method="higher"))
+
+    @cached_property
+    def _normal(self) -> Matrix:
+        """Normal rows; without any, the typical ones of the domain, or its centre."""
+        if self.rows is not None:
+            return self.rows
+        if len(self.domain.typical):
+            return self.domain.typical
+        middle = np.nan_to_num((self.domain.lower + self.domain.upper) / 2, posinf=0.0, neginf=0.0)
+        return np.where(np.isnan(self.domain.center), middle, self.domain.center)[None]
+
+    @cached_property
+    def _inside(self) -> Domain:
+        """The domain within the range of the normal rows, where it has no bounds of its own."""
+        low, high = self._normal.min(axis=0), self._normal.max(axis=0)
+        lower, upper = self.domain.lower, self.domain.upper
+        open_low, open_high = (np.flatnonzero(~np.isfinite(each)) for each in (lower, upper))
+        return self.domain.having(
+            lower={int(j): min(low[j], upper[j]) for j in open_low},
+            upper={int(j): max(high[j], lower[j]) for j in open_high},
+        )
+
+    @cached_property
+    def _expected(self) -> Expected:
+        return Expected(self._normal, self.domain)
+
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self._expected, self._inside)
+
+    @cached_property
+    def _second_look(self) -> SecondLook:
+        return SecondLook(self._expected, self.domain)
+
+    @cached_property
+    def _patterned(self) -> BoolVector:
+        """Columns whose values are tried one by one: categories, groups, 0 and 1, (d,)."""
+        members = self.domain.membership
+        return np.asarray((members.sum(axis=1) > 1) @ members | self.domain.binary)

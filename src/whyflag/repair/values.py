@@ -1,0 +1,88 @@
+"""Which values a feature of a row could have instead."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import BoolVector, Matrix, Tensor, Vector
+from whyflag.domain import Domain
+from whyflag.repair.expected import NEAR, Expected
+
+LEVELS = 24  # quantiles of a column that are tried
+NEIGHBOURS = 8  # near rows whose values are tried
+MOST_PATTERNS = 64  # of a feature of several columns
+
+
+@final
+class Values:
+    """Knows the values of normal rows, and offers them to other rows.
+
+    Args:
+        expected: What normal rows lead one to expect.
+        domain: Kinds, bounds and players.
+    """
+
+    def __init__(self, expected: Expected, domain: Domain) -> None:
+        self._expected, self._domain = expected, domain
+        rows = expected.rows
+        self.known: list[Matrix] = []  # for each feature, c x s: always tried
+        for columns in domain.membership:
+            own = rows[:, columns]
+            if own.shape[1] > 1 or domain.binary[columns].any():
+                known, often = np.unique(own, axis=0, return_counts=True)
+                known = known[np.argsort(-often, kind="stable")[:MOST_PATTERNS]]
+            else:
+                known = np.quantile(own, np.linspace(0, 1, LEVELS), axis=0, method="nearest")
+                known = np.unique(known, axis=0)
+            self.known.append(known)
+        self.movable: BoolVector = np.any(domain.membership & ~domain.fixed, axis=1)  # p
+
+    def of(self, X: Matrix, weights: Matrix) -> list[Tensor]:
+        """Values for each feature, what is expected first: (n, d), (n, p) -> p of (n, c, s).
+
+        Features count by their weights among near rows. A feature that is fixed has none.
+        """
+        rows, members = self._expected.rows, self._domain.membership
+        guess, near = np.empty_like(X), []
+        for i, x in enumerate(X):
+            far = self._expected.apart(x, weights[i])  # m x p
+            near.append(self._expected.nearest(far.sum(axis=1, keepdims=True) - far, NEAR))
+            guess[i] = self._expected.of_each(x, near[-1])
+        nearest = np.array(near)  # n x k x p
+        values = []
+        for feature, columns in enumerate(members):
+            own = rows[:, columns][nearest[:, :NEIGHBOURS, feature]]  # n x k x s
+            known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
+            first = guess[:, None, columns]
+            if columns.sum() > 1:
+                first = own[:, :1]  # several values that were seen together
+            offered = np.concatenate([first, own, known], axis=1)  # n x c x s
+            values.append(
+                self.admit(offered, X, feature)[:, : offered.shape[1] * self.movable[feature]]
+            )
+        return values
+
+    def together(self, x: Vector, features: BoolVector, weights: Vector) -> Matrix:
+        """Rows in which these features have other values: (d,), bool (p,), (p,) -> (c, d)."""
+        columns = features @ self._domain.membership  # d
+        far = self._expected.apart(x, np.where(features, 0.0, weights)).sum(axis=1, keepdims=True)
+        near = self._expected.nearest(far, NEAR)[:, 0]
+        found = np.repeat(x[None], 1 + NEIGHBOURS, axis=0)
+        found[0, columns] = self._expected.of_some(x, columns, near)
+        found = found[: 1 + len(near[:NEIGHBOURS])]
+        found[1:, columns] = self._expected.rows[near[:NEIGHBOURS]][:, columns]
+        # What is expected of several columns of a feature need not be a value of it.
+        several = self._domain.membership[features]
+        for own in several[several.sum(axis=1) > 1]:
+            found[0, own] = found[1, own]
+        return self._domain.admit(found, np.broadcast_to(x, found.shape))
+
+    def admit(self, values: Tensor, X: Matrix, feature: int) -> Tensor:
+        """The nearest values that a feature can hold: (n, c, s) -> (n, c, s)."""
+        columns = self._domain.membership[feature]
+        rows = np.repeat(X[:, None], values.shape[1], axis=1)  # n x c x d
+        moved = rows.copy()
+        moved[..., columns] = values
+        return self._domain.admit(moved, rows)[..., columns]
