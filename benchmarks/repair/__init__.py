@@ -1,0 +1,1 @@
+"""Are repaired values those that would have been normal?"""
