@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from whyflag.outcome import Outcome, ended_if, still_alarming, worst
+from whyflag.outcome import Outcome, ended_if, worst
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -30,16 +30,3 @@ def test_of_several_the_worst_counts_row_by_row():
 def test_nothing_that_can_fail_has_no_outcome():
     assert worst([None, None]) is None
     assert worst([]) is None
-
-
-@pytest.mark.parametrize(
-    ("base", "alarm", "said"),
-    [
-        (2.0, 1.0, "its score is 2, the alarm is at 1."),
-        (1.23456, 1.23451, "its score is 1.2346, the alarm is at 1.2345."),
-        (1.0, 1.0, "its score is 1, the alarm is at 1."),
-        (np.inf, 1.0, "its score is inf, the alarm is at 1."),
-    ],
-)
-def test_as_many_digits_as_tell_the_score_from_the_alarm(base, alarm, said):
-    assert still_alarming(base, alarm).endswith(said)

@@ -48,17 +48,3 @@ def worst(ended: Iterable[IntVector | None]) -> IntVector | None:
     """The worst outcome of each row over several computations; None if nothing can fail."""
     known = [each for each in ended if each is not None]
     return np.max(known, axis=0) if known else None
-
-
-FELL_BACK = "The fast definition does not hold on this row: another took its place."
-
-
-def still_alarming(base: float, alarm: float) -> str:
-    """What people are told where what was found as normal raises the alarm as well."""
-    digits = 4
-    while digits < 17 and f"{base:.{digits}g}" == f"{alarm:.{digits}g}":
-        digits += 1  # as few as tell the two apart
-    return (
-        f"What was found as normal still raises the alarm: its score is {base:.{digits}g}, "
-        f"the alarm is at {alarm:.{digits}g}."
-    )

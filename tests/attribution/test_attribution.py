@@ -1,71 +1,15 @@
-import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import get_type_hints
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from made import alarming, make
 
 from whyflag import Attribution
 from whyflag.attribution import concatenate
-from whyflag.outcome import Outcome, ended_if
-
-matplotlib.use("Agg")
-
-
-def make(reference=True, grouped=False):
-    values = np.array([[1.0, 5.0, 2.0], [-3.0, 0.0, 4.0]])
-    membership = np.eye(3, dtype=bool)
-    data = np.array([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]])
-    if grouped:
-        membership = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
-        data = np.array([[10.0, 0.0, 1.0, 30.0], [40.0, 1.0, 0.0, 60.0]])
-    return Attribution(
-        values=values,
-        base_values=np.array([0.5, 0.25]),
-        scores=values.sum(axis=1) + np.array([0.5, 0.25]),
-        data=data,
-        feature_names=("age", "dose", "rate"),
-        column_names=tuple(f"c{i}" for i in range(data.shape[1])),
-        row_names=("r1", "r2"),
-        membership=membership,
-        evaluations=np.array([10, 20]),
-        reference=data - 1 if reference else None,
-    )
-
-
-def test_top_is_sorted_by_attribution_within_each_row():
-    top = make().top(2)
-    assert top.columns.tolist() == ["row", "feature", "attribution", "observed", "normal"]
-    assert top["row"].tolist() == ["r1", "r1", "r2", "r2"]
-    assert top["feature"].tolist() == ["dose", "rate", "rate", "dose"]
-    assert top["attribution"].tolist() == [5.0, 2.0, 4.0, 0.0]
-    assert top["observed"].tolist() == [20.0, 30.0, 60.0, 50.0]
-    assert top["normal"].tolist() == [19.0, 29.0, 59.0, 49.0]
-    assert pd.api.types.is_float_dtype(top["normal"])
-
-
-def test_top_of_more_than_there_are_is_all():
-    assert len(make().top(99)) == 6
-
-
-def test_top_shows_a_group_as_a_tuple_and_no_normal_value_where_there_is_none():
-    top = make(reference=False, grouped=True).top(1)
-    assert top["observed"].tolist() == [(0.0, 1.0), 60.0]
-    assert top["normal"].isna().all()
-
-
-def test_top_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="`k` must be at least 1, got 0"):
-        make().top(0)
-
-
-def test_repr_is_short():
-    assert repr(make()) == "<Attribution by no named method: 2 rows, 3 features>"
-    alarmed = replace(make(), threshold=float(make().scores.min()), method="ASH")
-    assert repr(alarmed) == "<Attribution by ASH: 2 rows (1 flagged), 3 features>"
+from whyflag.outcome import Outcome
 
 
 def test_how_far_above_the_alarm_a_row_is():
@@ -74,13 +18,6 @@ def test_how_far_above_the_alarm_a_row_is():
     np.testing.assert_array_equal(attribution.flagged, attribution.excess > 0)
     with pytest.raises(ValueError, match=r"no threshold.*as_score\(detector, threshold="):
         make().excess  # noqa: B018
-
-
-def test_frame_has_the_names():
-    frame = make().to_frame()
-    assert frame.index.tolist() == ["r1", "r2"]
-    assert frame.columns.tolist() == ["age", "dose", "rate"]
-    assert frame.loc["r2", "rate"] == 4.0
 
 
 def per_row_fields():
@@ -210,41 +147,6 @@ def test_no_parts_make_no_whole():
         concatenate([])
 
 
-@pytest.mark.parametrize("grouped", [False, True], ids=["columns", "groups"])
-@pytest.mark.parametrize("plot", ["waterfall", "bar", "beeswarm"])
-def test_shaps_plots_take_it(plot, grouped):
-    import matplotlib.pyplot as plt
-    import shap
-
-    explanation = make(grouped=grouped).to_shap()
-    assert explanation.values.shape == (2, 3)
-    assert explanation.base_values.shape == (2,)
-    shown = explanation[0] if plot == "waterfall" else explanation
-    getattr(shap.plots, plot)(shown, show=False)
-    labels = " ".join(text.get_text() for text in plt.gca().get_yticklabels())
-    plt.close("all")
-    for name in ("age", "dose", "rate"):
-        assert name in labels
-
-
-def test_shap_gets_what_each_player_holds():
-    single, grouped = make().to_shap(), make(grouped=True).to_shap()
-    np.testing.assert_array_equal(single.data, make().data)
-    assert single.display_data is None
-    np.testing.assert_array_equal(grouped.data, [[10.0, 0.5, 30.0], [40.0, 0.5, 60.0]])
-    assert grouped.display_data[0].tolist() == ["10.0", "(0.0, 1.0)", "30.0"]
-
-
-def test_shap_gets_copies():
-    attribution = replace(make(), standard_errors=np.ones((2, 3)))
-    explanation = attribution.to_shap()
-    for theirs in (explanation.values, explanation.base_values, explanation.error_std):
-        theirs[:] = np.nan
-    np.testing.assert_array_equal(attribution.values, make().values)
-    np.testing.assert_array_equal(attribution.base_values, make().base_values)
-    np.testing.assert_array_equal(attribution.standard_errors, 1.0)
-
-
 def test_shares_are_of_what_is_positive():
     innocent = replace(make(), values=np.array([[1.0, 5.0, 2.0], [-3.0, 0.0, 0.0]]))
     np.testing.assert_array_equal(make().shares, [[1 / 8, 5 / 8, 2 / 8], [0.0, 0.0, 1.0]])
@@ -259,24 +161,6 @@ def test_agreement_is_the_average_over_pairs_of_members():
     whole = replace(make()[0], members=members)
     np.testing.assert_allclose(whole.agreement, [(0.5 + 0.25 + 0.25) / 3])
     np.testing.assert_array_equal(replace(make(), members=(make(),)).agreement, [1.0, 1.0])
-
-
-def test_the_largest_attribution_is_the_default_of_three():
-    five = replace(
-        make()[0],
-        values=np.arange(5.0)[None],
-        data=np.arange(5.0)[None],
-        feature_names=tuple("abcde"),
-        membership=np.eye(5, dtype=bool),
-        reference=None,
-    )
-    assert five.top()["feature"].tolist() == ["e", "d", "c"]
-
-
-def test_without_shap_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "shap", None)
-    with pytest.raises(ImportError, match=r"pip install 'whyflag\[shap\]'"):
-        make().to_shap()
 
 
 def test_order_is_from_the_most_to_the_least_to_blame():
@@ -295,77 +179,12 @@ def test_what_is_not_additive_has_nothing_to_leave():
         _ = replace(make(), additive=False, method="comp").unexplained
 
 
-def test_standard_errors_follow_the_rows_into_tables_and_plots():
-    errors = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
-    attribution = replace(make(), standard_errors=errors)
-    top = attribution.top(1)
-    columns = ["row", "feature", "attribution", "error", "observed", "normal"]
-    assert top.columns.tolist() == columns
-    assert top["error"].tolist() == [0.2, 0.6]
-    np.testing.assert_array_equal(attribution[1].standard_errors, errors[1:])
-    both = concatenate([attribution[0], attribution[1]])
-    np.testing.assert_array_equal(both.standard_errors, errors)
-    np.testing.assert_array_equal(attribution.to_shap().error_std, errors)
-
-
-def test_errors_are_shown_if_any_is_above_zero():
-    errors = np.array([[0.0, 0.2, 0.0], [0.0, 0.0, 0.0]])
-    top = replace(make(), standard_errors=errors).top(1)
-    assert top["error"].tolist() == [0.2, 0.0]
-
-
-def test_exact_values_have_no_column_of_errors():
-    exact = replace(make(), standard_errors=np.zeros((2, 3)))
-    assert "error" not in exact.top(1).columns
-
-
-@pytest.mark.parametrize(
-    ("converged", "said"),
-    [
-        ([False, False], ", 2 not converged>"),
-        ([True, False], ", 1 not converged>"),
-        ([True] * 2, ">"),
-    ],
-)
-def test_what_has_not_converged_is_said(converged, said):
-    attribution = replace(make(), ended=ended_if(np.array(converged), Outcome.NO_BOTTOM))
-    assert repr(attribution).endswith(f"2 rows, 3 features{said}")
-
-
 def test_members_are_sliced_along():
     ensemble = replace(make(), members=(make(), make(reference=False)))
     assert [len(member) for member in ensemble[1].members] == [1, 1]
     both = concatenate([ensemble[0], ensemble[1]])
     assert [len(member) for member in both.members] == [2, 2]
     np.testing.assert_array_equal(both.members[0].values, make().values)
-
-
-def test_rows_are_put_in_order_once_and_not_once_for_each(monkeypatch):
-    """Else a table of n rows takes n times as long as it should."""
-    sorted_ = []
-    order = Attribution.order.fget
-    monkeypatch.setattr(
-        Attribution, "order", property(lambda self: sorted_.append(1) or order(self))
-    )
-    attribution = make()
-    assert len(attribution) > 1
-    attribution.top(2)
-    assert len(sorted_) == 1
-
-
-def alarming(**changes):
-    """Both rows are flagged; only in the second one normal is below the alarm."""
-    return replace(make(), threshold=0.4, **changes)
-
-
-def test_a_normal_that_raises_the_alarm_is_said():
-    attribution = alarming()
-    assert attribution.still_alarming.tolist() == [True, False]
-    assert repr(attribution).endswith("features, 1 whose normal still raises the alarm>")
-    assert attribution.remarks == (
-        "What was found as normal still raises the alarm: its score is 0.5, the alarm is at 0.4.",
-        "",
-    )
 
 
 def test_a_row_that_raises_no_alarm_has_no_normal_that_does():
@@ -396,11 +215,6 @@ def test_without_a_threshold_no_normal_raises_an_alarm():
     assert make().remarks == ("", "")
 
 
-def test_the_score_and_the_alarm_are_told_apart_in_words():
-    (said, _) = alarming(base_values=np.array([0.4 + 1e-7, 0.0])).remarks
-    assert "its score is 0.4000001, the alarm is at 0.4." in said
-
-
 def test_fallback_follows_the_rows():
     attribution = replace(make(), fallback=np.array([False, True]))
     assert attribution[1].fallback.tolist() == [True]
@@ -408,25 +222,6 @@ def test_fallback_follows_the_rows():
     assert repr(attribution).endswith("3 features, 1 by a slower definition>")
     assert attribution.remarks[0] == ""
     assert "another took its place" in attribution.remarks[1]
-
-
-def test_remarks_of_a_row_stand_beside_one_another():
-    ended = np.array([Outcome.OUT_OF_BUDGET, Outcome.ARRIVED])
-    attribution = alarming(ended=ended, fallback=np.array([True, True]))
-    first, second = attribution.remarks
-    assert first.count(".") >= 3
-    for text in ("before it reached its goal", "still raises the alarm", "another took its place"):
-        assert text in first
-    assert second == "The fast definition does not hold on this row: another took its place."
-    assert attribution[1].remarks == (second,)
-
-
-def test_remarks_of_an_ensemble_name_the_member():
-    fine = replace(make(), method="wKSH", threshold=9.0)
-    ensemble = alarming(method="both", members=(fine, alarming(method="comp")))
-    assert ensemble.still_alarming.tolist() == [True, False]
-    assert ensemble.remarks[0].startswith("comp: What was found as normal still raises the alarm")
-    assert ensemble.remarks[1] == ""
 
 
 def test_coverage_is_the_sum_of_the_largest_shares():

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.attribution import tables, words
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
-from whyflag.extras import require
-from whyflag.outcome import FELL_BACK, Outcome, still_alarming
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.repair import Repair, Repairer
 
@@ -124,21 +123,7 @@ class Attribution(Contributions):
 
         An ensemble's are those of its members, each with the member's name.
         """
-        if self.members:
-            named = [
-                [f"{member.method}: {text}" if text else "" for text in member.remarks]
-                for member in self.members
-            ]
-            return tuple(" ".join(filter(None, texts)) for texts in zip(*named, strict=True))
-        said: list[list[str]] = [[] for _ in range(len(self))]
-        for i in np.flatnonzero(self._missed):
-            said[i].append(Outcome(self._ended[i]).sentence)
-        if self.threshold is not None:
-            for i in np.flatnonzero(self.still_alarming):
-                said[i].append(still_alarming(self.base_values[i], self.threshold))
-        for i in np.flatnonzero(self._fell_back):
-            said[i].append(FELL_BACK)
-        return tuple(map(" ".join, said))
+        return words.remarks(self)
 
     @property
     def order(self) -> IntVector:
@@ -187,21 +172,10 @@ class Attribution(Contributions):
         return self.scores - self.base_values - self.values.sum(axis=1)
 
     def __repr__(self) -> str:
-        n, p = self.values.shape
-        alarms = "" if self.threshold is None else f" ({int(self.flagged.sum())} flagged)"
-        by = self.method or "no named method"
-        counts = (
-            (self._missed, "not converged"),
-            (self.still_alarming, "whose normal still raises the alarm"),
-            (self._fell_back, "by a slower definition"),
-        )
-        warnings = "".join(f", {rows.sum()} {what}" for rows, what in counts if rows.any())
-        return f"<Attribution by {by}: {n} rows{alarms}, {p} features{warnings}>"
+        return words.summary(self)
 
     def _repr_html_(self) -> str:
-        from whyflag.attribution.display import as_html
-
-        return as_html(self)
+        return tables.as_html(self)
 
     def __getitem__(self, rows: Any) -> Attribution:
         chosen = np.atleast_1d(np.arange(len(self))[rows])
@@ -227,57 +201,15 @@ class Attribution(Contributions):
         A player of several columns shows their values as a tuple. Where coalitions were drawn,
         "error" is the standard error of the attribution.
         """
-        import pandas as pd
-
-        if k < 1:
-            raise ValueError(f"`k` must be at least 1, got {k}.")
-        errors, first = self.standard_errors, self.order[:, :k]
-        records = [
-            {
-                "row": self.row_names[i],
-                "feature": self.feature_names[j],
-                "attribution": self.values[i, j],
-                "error": None if errors is None else errors[i, j],
-                "observed": self._cell(self.data, i, j),
-                "normal": None if self.reference is None else self._cell(self.reference, i, j),
-            }
-            for i in range(len(self))
-            for j in first[i]
-        ]
-        columns = ["row", "feature", "attribution", "error", "observed", "normal"]
-        if errors is None or not errors.any():
-            columns.remove("error")
-        return pd.DataFrame.from_records(records, columns=columns)
+        return tables.top(self, k)
 
     def to_frame(self) -> pd.DataFrame:
         """The attributions as a table: one row for each row, one column for each feature."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            self.values, index=list(self.row_names), columns=list(self.feature_names)
-        )
+        return tables.to_frame(self)
 
     def to_shap(self) -> Any:
         """The attributions as a `shap.Explanation`, for shap's own plots."""
-        shap = require("shap", "to_shap()")
-        # A group has no one value to colour a point by: its mean stands in, as it does for the
-        # lags of a sensor, and what the group holds is shown as text.
-        single = self.membership.sum(axis=1) == 1  # p
-        data = self.data @ self.membership.T / self.membership.sum(axis=1)  # n x p
-        display = None
-        if not single.all():
-            n, p = self.values.shape
-            display = np.array(
-                [[str(self._cell(self.data, i, j)) for j in range(p)] for i in range(n)]
-            )
-        return shap.Explanation(
-            values=self.values.copy(),
-            base_values=self.base_values.copy(),
-            data=data,
-            display_data=display,
-            feature_names=list(self.feature_names),
-            error_std=None if self.standard_errors is None else self.standard_errors.copy(),
-        )
+        return tables.to_shap(self)
 
     def to_json(self) -> dict[str, Any]:
         """The attributions as JSON would have them: what is not finite is null."""
@@ -301,22 +233,6 @@ class Attribution(Contributions):
         from whyflag.attribution.archive import load
 
         return load(path)
-
-    @property
-    def _ended(self) -> IntVector:
-        return np.zeros(len(self), np.int64) if self.ended is None else self.ended
-
-    @property
-    def _missed(self) -> BoolVector:
-        return self._ended != Outcome.ARRIVED
-
-    @property
-    def _fell_back(self) -> BoolVector:
-        return np.zeros(len(self), np.bool_) if self.fallback is None else self.fallback
-
-    def _cell(self, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
-        held = tuple(rows[i, self.membership[j]].tolist())
-        return held[0] if len(held) == 1 else held
 
 
 def concatenate(parts: Sequence[Attribution]) -> Attribution:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whyflag.arrays import Vector
-from whyflag.attribution.base import Attribution
+
+if TYPE_CHECKING:
+    from whyflag.attribution.base import Attribution
 
 LONGEST_NAME = 28
-MOST_ROWS, MOST_FEATURES = 10, 3  # of a table in a notebook
 
 
 def shorten(name: str, most: int = LONGEST_NAME) -> str:
@@ -58,32 +59,3 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
 def categories_of(attribution: Attribution, feature: int) -> tuple[str, ...]:
     """The names of the columns of a feature that is a category; none of another."""
     return attribution.categories.get(attribution.feature_names[feature], ())
-
-
-def as_html(attribution: Attribution) -> str:
-    """The first culprits of the first rows, as a table for notebooks."""
-    head = ("row", "score", "feature", "attribution", "observed", "normal")
-    first = attribution[:MOST_ROWS]
-    order, lines, remarks = first.order, [], []
-    for i, said in enumerate(first.remarks):
-        name = str(attribution.row_names[i])
-        if said:
-            remarks.append(f"{name}: {said}")
-        for rank, j in enumerate(order[i, :MOST_FEATURES]):
-            of_the_row = ("", "") if rank else (name, number(attribution.scores[i]))
-            cells = (
-                *of_the_row,
-                attribution.feature_names[j],
-                number(attribution.values[i, j]),
-                observed(attribution, i, int(j)),
-                normal(attribution, i, int(j)) or "",
-            )
-            lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
-    more = len(attribution) - MOST_ROWS
-    rest = f"<p>and {more} more rows</p>" if more > 0 else ""
-    return (
-        f"<p>{escape(repr(attribution))}</p>"
-        f"<table><thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead>"
-        f"<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
-        f"{rest}{''.join(f'<p>{escape(text)}</p>' for text in remarks)}"
-    )

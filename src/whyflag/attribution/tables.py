@@ -1,0 +1,110 @@
+"""An attribution as a table: for pandas, for shap, and for notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whyflag.arrays import Matrix
+from whyflag.attribution.display import normal, number, observed
+from whyflag.extras import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyflag.attribution.base import Attribution
+
+MOST_ROWS, MOST_FEATURES = 10, 3  # of a table in a notebook
+
+
+def top(attribution: Attribution, k: int) -> pd.DataFrame:
+    """The k largest attributions of each row, with what was observed and what is normal."""
+    import pandas as pd
+
+    if k < 1:
+        raise ValueError(f"`k` must be at least 1, got {k}.")
+    errors, reference = attribution.standard_errors, attribution.reference
+    first = attribution.order[:, :k]
+    records = [
+        {
+            "row": attribution.row_names[i],
+            "feature": attribution.feature_names[j],
+            "attribution": attribution.values[i, j],
+            "error": None if errors is None else errors[i, j],
+            "observed": _cell(attribution, attribution.data, i, j),
+            "normal": None if reference is None else _cell(attribution, reference, i, j),
+        }
+        for i in range(len(attribution))
+        for j in first[i]
+    ]
+    columns = ["row", "feature", "attribution", "error", "observed", "normal"]
+    if errors is None or not errors.any():
+        columns.remove("error")
+    return pd.DataFrame.from_records(records, columns=columns)
+
+
+def to_frame(attribution: Attribution) -> pd.DataFrame:
+    """The attributions as a table: one row for each row, one column for each feature."""
+    import pandas as pd
+
+    names = list(attribution.row_names), list(attribution.feature_names)
+    return pd.DataFrame(attribution.values, *names)
+
+
+def to_shap(attribution: Attribution) -> Any:
+    """The attributions as a `shap.Explanation`."""
+    shap = require("shap", "to_shap()")
+    # A group has no one value to colour a point by: its mean stands in, as it does for the lags
+    # of a sensor, and what the group holds is shown as text.
+    sizes = attribution.membership.sum(axis=1)  # p
+    data = attribution.data @ attribution.membership.T / sizes  # n x p
+    display = None
+    if (sizes != 1).any():
+        n, p = attribution.values.shape
+        cells = [[_cell(attribution, attribution.data, i, j) for j in range(p)] for i in range(n)]
+        display = np.array([[str(cell) for cell in row] for row in cells])
+    errors = attribution.standard_errors
+    return shap.Explanation(
+        values=attribution.values.copy(),
+        base_values=attribution.base_values.copy(),
+        data=data,
+        display_data=display,
+        feature_names=list(attribution.feature_names),
+        error_std=None if errors is None else errors.copy(),
+    )
+
+
+def as_html(attribution: Attribution) -> str:
+    """The first culprits of the first rows, as a table for notebooks."""
+    head = ("row", "score", "feature", "attribution", "observed", "normal")
+    first = attribution[:MOST_ROWS]
+    order, lines, remarks = first.order, [], []
+    for i, said in enumerate(first.remarks):
+        name = str(attribution.row_names[i])
+        if said:
+            remarks.append(f"{name}: {said}")
+        for rank, j in enumerate(order[i, :MOST_FEATURES]):
+            of_the_row = ("", "") if rank else (name, number(attribution.scores[i]))
+            cells = (
+                *of_the_row,
+                attribution.feature_names[j],
+                number(attribution.values[i, j]),
+                observed(attribution, i, int(j)),
+                normal(attribution, i, int(j)) or "",
+            )
+            lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+    more = len(attribution) - MOST_ROWS
+    rest = f"<p>and {more} more rows</p>" if more > 0 else ""
+    return (
+        f"<p>{escape(repr(attribution))}</p>"
+        f"<table><thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead>"
+        f"<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+        f"{rest}{''.join(f'<p>{escape(text)}</p>' for text in remarks)}"
+    )
+
+
+def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
+    held = tuple(rows[i, attribution.membership[j]].tolist())
+    return held[0] if len(held) == 1 else held
