@@ -62,7 +62,8 @@ class Mutant:
 
     path: str
     line: int
-    text: str  # of the line
+    last: int  # line of what is changed
+    text: str  # of the first
     before: str
     after: str
     source: bytes
@@ -95,7 +96,8 @@ def mutants_of(path: str, source: bytes) -> list[tuple[str, Mutant]]:
         seen[change] += 1
         key = sha256(f"{change} {seen[change]}".encode()).hexdigest()
         line = lines[node.lineno - 1].decode().strip()
-        found.append((key, Mutant(path, node.lineno, line, before, after, mutated)))
+        last = node.end_lineno or node.lineno
+        found.append((key, Mutant(path, node.lineno, last, line, before, after, mutated)))
     return found
 
 
