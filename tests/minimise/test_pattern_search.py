@@ -140,6 +140,30 @@ def test_a_smooth_bottom_is_found_to_a_hundredth_of_the_scale():
     assert found.converged.all()
 
 
+def test_a_valley_narrower_than_the_last_step_is_followed_to_its_bottom():
+    score = Steps(lambda X: (((X - [0.333, 0.0]) / [1e-4, 1.0]) ** 2).sum(axis=1))
+    found, points = run(score, [[5.0, -2.0]], Domain(2))
+    assert points[0] == pytest.approx([0.333, 0.0], abs=1e-4)
+    assert found.converged.all()
+
+
+def test_a_wall_on_one_side_does_not_make_a_valley_narrow():
+    """As at the edge of a bin: there is nothing finer to find."""
+    score = Steps(lambda X: np.where(X[:, 0] > 0.5, 100.0, np.floor(np.abs(X[:, 0]))))
+    found, _ = run(score, [[9.0]], Domain(1))
+    smooth, _ = run(Steps(lambda X: np.floor(np.abs(X[:, 0]))), [[9.0]], Domain(1))
+    assert found.converged.all()
+    assert found.n_evaluations[0] <= smooth.n_evaluations[0] + 5
+
+
+def test_a_valley_without_width_ends_the_search_all_the_same():
+    score = Steps(lambda X: 9.0 * (X[:, 0] != 0.0))
+    found, _ = run(score, [[0.0]], Domain(1))
+    assert found.loss.tolist() == [0.0]
+    assert found.converged.all()
+    assert found.n_evaluations[0] < 100
+
+
 def test_evaluations_are_those_that_were_made():
     score = staircase()
     found, _ = run(score, [[9.0, 0.3], [0.5, -30.0], [0.0, 0.0]], Domain(2, center=[0.0, 1.0]))

@@ -28,6 +28,13 @@ def test_the_unit_is_never_zero():
     assert unit_from(np.array([0.0, 0.0, 0.0, 0.0, 5.0]), 2) == pytest.approx(2.0)
 
 
+def test_what_rounding_makes_of_equal_scores_is_no_unit():
+    scores = 7.1 + 1e-12 * np.random.default_rng(0).normal(size=99)
+    assert unit_from(scores, 2) == 1.0
+    assert unit_from(np.append(scores, 17.1), 2) == pytest.approx(np.sqrt(0.99), rel=1e-6)
+    assert unit_from(1e-12 * (scores - 7.1), 2) == pytest.approx(1e-24, rel=0.2)
+
+
 @pytest.mark.parametrize("d", [2, 8])
 def test_the_unit_is_the_quartiles_distance_in_deviations_of_an_energy(d):
     scores = 1.349 * np.arange(5.0)  # quartiles 1.349 and 3 · 1.349: a deviation of 2

@@ -55,6 +55,25 @@ def test_a_wrong_gradient_is_refused_with_row_column_and_both_numbers(kind, rows
         score(ROWS[rows])
 
 
+@pytest.mark.parametrize("nothing", [np.nan, np.inf, -np.inf])
+def test_a_gradient_that_never_has_a_number_is_refused_once_enough_rows_are_seen(nothing):
+    score = as_score(squares, gradient=lambda X: np.full_like(X, nothing))
+    score(X[:3])
+    with pytest.raises(ValueError, match=r"finite at normal rows, got no finite slope.*Leave"):
+        score(X[3:4])
+
+
+def zeros_only(X):
+    return np.where((X == 0).all(axis=1)[:, None], 2 * X, np.nan)
+
+
+def test_a_gradient_that_has_a_number_in_one_row_of_many_is_not_refused():
+    X_odd = np.vstack([X, np.zeros(4)])
+    score = as_score(squares, gradient=zeros_only)
+    np.testing.assert_array_equal(score(X_odd[-1:]), [0.0])
+    np.testing.assert_array_equal(score(X_odd), squares(X_odd))
+
+
 def test_the_numbers_are_those_of_the_row_and_the_column():
     rows = np.array([[0.0, 5.0], [0.0, 5.0]])
     score = as_score(squares, gradient=lambda X: X)

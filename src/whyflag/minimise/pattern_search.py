@@ -10,6 +10,8 @@ from whyflag.minimise.problem import Moves, Problems, rounding
 
 FIRST_STEP = 1.0  # of a column's scale
 LAST_STEP = 0.01
+FINEST_STEP = 1e-6  # for valleys that are narrower than the last step
+WALL = 1.0  # in units of the score: a valley that rises by more over one step is narrow
 SHORTEN = 0.25
 GAIN = 1e-9  # of the loss: less is not worth a round
 
@@ -20,7 +22,8 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
     A round tries every column by itself: a step either way, a jump to the column's typical value
     or half-way there, and the way back to x; a binary column is flipped. Then it tries the best
     of these moves together, and the direction of the last round once more, and takes the lowest
-    loss of all. When nothing is lower, the steps are shortened, down to 1 % of the scale.
+    loss of all. When nothing is lower, the steps are shortened, down to 1 % of the scale; further
+    where the loss rises steeply on both sides, since such a step sees nothing of the valley.
     """
     u, loss = begin.u.copy(), begin.loss.copy()
     ended = Moves(u, loss, np.zeros(len(problems), np.bool_), begin.n_evaluations.copy())
@@ -33,7 +36,9 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
         if len(which) == 0:
             break
         some = problems.select(which)
-        values, value_losses, n_tried = _try_columns(some, u[which], step[which], target[which])
+        values, value_losses, walls, n_tried = _try_columns(
+            some, u[which], step[which], target[which]
+        )
         best_u, best_loss, n_more = _try_together(
             some, u[which], values, value_losses, last_move[which]
         )
@@ -42,16 +47,20 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
         last_move[which] = np.where(better[:, None], best_u - u[which], 0.0)
         u[which] = np.where(better[:, None], best_u, u[which])
         loss[which] = np.where(better, best_loss, loss[which])
+        narrow = (walls > loss[which] + WALL) & (step[which] > FINEST_STEP)
         step[which] *= np.where(better, 1.0, SHORTEN)
-        ended.converged[which] = step[which] < LAST_STEP
+        ended.converged[which] = (step[which] < LAST_STEP) & ~narrow
     ended.converged[:] &= np.isfinite(loss)
     return ended
 
 
 def _try_columns(
     problems: Problems, u: Matrix, step: Vector, target: Matrix
-) -> tuple[Matrix, Matrix, IntVector]:
-    """Best value of each column by itself, its loss, and how many were tried: b x d, b x d, b."""
+) -> tuple[Matrix, Matrix, Vector, IntVector]:
+    """Best value of each column by itself: b x d; its loss: b x d.
+
+    Also the loss a step to both sides, where it is highest, (b,), and how many were tried, (b,).
+    """
     lower, upper = problems.lower, problems.upper
     by = step[:, None]
     candidates = np.stack([u + by, u - by, target, (u + target) / 2, np.zeros_like(u)])
@@ -70,7 +79,9 @@ def _try_columns(
         losses[k, i, j] = tried.loss(tried.project(points))
     best = losses.argmin(axis=0)[None]  # 1 x b x d
     values = np.take_along_axis(candidates, best, axis=0)[0]
-    return values, np.take_along_axis(losses, best, axis=0)[0], worth.sum(axis=(0, 2))
+    sides = losses[:2].min(axis=0)  # b x d
+    walls = np.where(np.isfinite(losses[:2]).all(axis=0), sides, -np.inf).max(axis=1)
+    return values, np.take_along_axis(losses, best, axis=0)[0], walls, worth.sum(axis=(0, 2))
 
 
 def _try_together(

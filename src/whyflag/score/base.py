@@ -17,6 +17,8 @@ from whyflag.score.map import Map
 
 A = TypeVar("A", bound=Ability)
 
+DIGITS = 1e-10  # of a score: what normal rows differ by less is rounding
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -147,5 +149,8 @@ def unit_from(scores: Vector, n_features: int) -> float:
     """
     lower, upper = np.percentile(scores, [25, 75])
     # Quartiles, because a few anomalous rows among the normal ones would inflate a deviation.
-    spread = (upper - lower) / 1.349 or float(scores.std())
-    return float(spread / np.sqrt(n_features / 2)) or 1.0
+    least = DIGITS * np.median(np.abs(scores))
+    for spread in ((upper - lower) / 1.349, scores.std()):
+        if spread > least:
+            return float(spread / np.sqrt(n_features / 2))
+    return 1.0

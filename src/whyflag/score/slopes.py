@@ -35,7 +35,8 @@ class Slopes(Question):
     For each column it is looked at in two rows, and in those that have its smallest and its
     largest value. A slope is refused if the differences of two steps agree with one another and
     not with it. It is right if it agrees with the difference of any step, or lies between the
-    slopes on both sides (at a kink). What is not finite is not judged here.
+    slopes on both sides (at a kink). What is not finite is not judged here, unless nothing else
+    comes.
 
     Args:
         remedy: What to do about a wrong gradient.
@@ -44,6 +45,7 @@ class Slopes(Question):
     def __init__(self, remedy: str) -> None:
         self._remedy = remedy
         self._rows_left = ENOUGH
+        self._silent = True
 
     def ask(self, score: Score, X: Matrix, values: Vector) -> bool:
         gradient = score.find(Gradient)
@@ -58,7 +60,13 @@ class Slopes(Question):
         known = np.isfinite(here)
         if known.any():
             self._compare(score, which[known], rows[known], here[known], claimed[known])
+        self._silent &= not np.isfinite(claimed[known]).any()
         self._rows_left -= int(known.sum())
+        if self._silent and self._rows_left <= 0:
+            raise ValueError(
+                "The gradient must be finite at normal rows, got no finite slope at any row and "
+                f"column that was asked for. {self._remedy}"
+            )
         return self._rows_left <= 0
 
     def _compare(
