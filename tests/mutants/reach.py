@@ -58,7 +58,8 @@ class Reach:
         files = [*_python("src"), *(f for f in _python("tests") if not _is_test(f))]
         common = digest(files)
         places = [file for place in PLACES for file in _python(place) if _is_test(file)]
-        for file in [*modules, *places]:
+        examples = [file for file in modules if ">>> " in (ROOT / file).read_text()]
+        for file in [*examples, *places]:
             state = digest([file]) + common
             if self._files.get(file, {}).get("state") != state:
                 self._files[file] = {"state": state, **self._run(file)}
