@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn", "pyarrow")
+EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn", "pyarrow", "numba")
 PAPER = "whyflag_paper"
 
 
@@ -37,6 +37,8 @@ def main():
     for detector in (gmm, forest, as_score(gmm.score_samples, higher_is_anomalous=False)):
         attribution = Explainer(detector, normal)(flagged)
         assert attribution.top(1)["feature"].tolist() == ["x1", "x0"], detector
+    depths = Explainer(as_score(forest, scale="depth"), normal, "KSH")(flagged)
+    assert depths.top(1)["feature"].tolist() == ["x1", "x0"], depths
     with tempfile.TemporaryDirectory() as folder:
         gmm.save(folder)
         whyflag.detectors.load(folder)

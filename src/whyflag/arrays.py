@@ -14,6 +14,7 @@ Tensor = NDArray[np.float64]
 BoolVector = NDArray[np.bool_]
 BoolMatrix = NDArray[np.bool_]
 IntVector = NDArray[np.int64]
+IntMatrix = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -44,7 +44,7 @@ from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
 from whyflag.games import LocalMinimum
 from whyflag.methods import ASH
-from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals
+from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals, Trees
 
 D = 4
 
@@ -92,9 +92,9 @@ DETECTORS = {
         None,
         None,
     ),
-    "IsolationForest": (IsolationForest(n_estimators=20, random_state=0), None, None),
+    "IsolationForest": (IsolationForest(n_estimators=20, random_state=0), None, Trees),
     "LocalOutlierFactor": (LocalOutlierFactor(novelty=True), None, None),
-    "PyOD IForest": (IForest(n_estimators=20, random_state=0), None, None),
+    "PyOD IForest": (IForest(n_estimators=20, random_state=0), None, Trees),
     "PyOD ECOD": (ECOD(), None, Additive),
     "PyOD COPOD": (COPOD(), None, Additive),
     "PyOD HBOS": (HBOS(), None, None),
@@ -278,7 +278,7 @@ def test_the_score_is_the_librarys_own_through_the_pipeline(detector, wrapper):
 @everything
 def test_what_is_known_of_a_score_survives_the_steps(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
-    kinds = (Curvature, Gradient, Additive, Marginals)
+    kinds = (Curvature, Gradient, Additive, Marginals, Trees)
     expected = abilities(detector, wrapper)
     for kind in kinds:
         assert (score.find(kind) is not None) == (kind in expected), kind

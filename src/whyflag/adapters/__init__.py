@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from whyflag.adapters.from_torch import torch_score
 from whyflag.arrays import Matrix
-from whyflag.checks import check_number, check_whole
+from whyflag.checks import check_choice, check_number, check_whole
 from whyflag.score import Score
 from whyflag.score.function import from_function
+from whyflag.score.trees import sum_score
 
 __all__ = ["as_score", "torch_score"]
 
@@ -23,6 +24,7 @@ def as_score(
     n_features: int | None = None,
     higher_is_anomalous: bool = True,
     threshold: float | None = None,
+    scale: Literal["score", "depth"] = "score",
 ) -> Score:
     """Turn a detector into a `Score`, high = anomalous.
 
@@ -39,6 +41,9 @@ def as_score(
             anomalous ones. Of detectors the direction is known.
         threshold: A score beyond this is an alarm: in the units of the module or the plain
             function, or else of the `Score`, whose own it replaces.
+        scale: For forests: "depth" explains minus the mean depth at which the trees isolate a row,
+            in splits, instead of the score, which is 2^(−depth / c). Rows are in the same order.
+            On the depth KSH and wKSH are exact, whatever the number of columns.
 
     >>> import numpy as np
     >>> score = as_score(lambda X: (X**2).sum(axis=1), gradient=lambda X: 2 * X, n_features=2)
@@ -47,6 +52,9 @@ def as_score(
     """
     check_whole("n_features", n_features, at_least=1, or_none=True)
     check_number("threshold", threshold, or_none=True)
+    check_choice("scale", scale, ("score", "depth"))
+    if scale == "depth":
+        return sum_score(as_score(detector, gradient, threshold=threshold))
     score = _adapt(detector)
     if score is None:
         return _from_function(detector, gradient, n_features, higher_is_anomalous, threshold)

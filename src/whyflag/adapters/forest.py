@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.score import Score
+from whyflag.score import Score, Trees
+from whyflag.score.trees import Link, Nodes
+
+MOST_LEVELS = 60  # of a tree: the way to a leaf is kept in the bits of a number
 
 
 @final
@@ -37,12 +41,12 @@ class IsolationDepth:
             (tree, shown, tree.compute_node_depths() - 1.0 + _depth_of(tree.n_node_samples))
             for tree, shown in zip(trees, features, strict=True)
         ]
-        self._usual_depth = len(trees) * float(_depth_of(np.array([max_samples]))[0])
+        self._usual_depth = float(_depth_of(np.array([max_samples]))[0])
         self._added = added
 
     def to_score(self) -> Score:
         """The score, with all that is known of it."""
-        return Score(self, name="an isolation forest")
+        return Score(self, self._known(), name="an isolation forest")
 
     def __call__(self, X: Matrix) -> Vector:
         with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
@@ -51,9 +55,34 @@ class IsolationDepth:
         depth = np.zeros(len(rows))
         for tree, shown, depth_at in self._trees:
             depth += depth_at[tree.apply(rows if len(shown) == d else rows[:, shown])]
+        usual = len(self._trees) * self._usual_depth
         # Trees of one row isolate everything at once.
-        share = depth / self._usual_depth if self._usual_depth else np.ones_like(depth)
+        share = depth / usual if usual else np.ones_like(depth)
         return 2.0**-share + self._added
+
+    def _known(self) -> tuple[Trees, ...]:
+        trees, features, depths = zip(*self._trees, strict=True)
+        if not self._usual_depth or max(tree.max_depth for tree in trees) > MOST_LEVELS:
+            return ()
+        nodes = Nodes.of(trees, features, [-depth / len(trees) for depth in depths])
+        d = 1 + max(int(shown.max()) for shown in features)
+        link = _DepthToScore(self._usual_depth, self._added)
+        return (Trees(nodes, link, sources=np.arange(d), slopes=np.ones(d)),)
+
+
+@final
+@dataclass(frozen=True)
+class _DepthToScore(Link):
+    """2^(s / c) + a, where s is minus the mean depth."""
+
+    usual_depth: float
+    added: float
+
+    def __call__(self, sums: Vector) -> Vector:
+        return 2.0 ** (sums / self.usual_depth) + self.added
+
+    def back(self, scores: Vector) -> Vector:
+        return np.log2(scores - self.added) * self.usual_depth
 
 
 def _depth_of(n: IntVector) -> Vector:

@@ -70,8 +70,7 @@ def adapt(detector: Any) -> Score:
 
 
 def _estimator(detector: Any) -> Score:
-    # Of a subclass nothing is known: it may score otherwise.
-    build = _KNOWN.get(type(detector))
+    build = _KNOWN.get(_scored_as(type(detector)))
     name = type(detector).__name__
     if build is not None and (formula := build(detector)) is not None:
         return replace(formula.to_score(), name=name, audit=Audit(_original(detector, formula)))
@@ -88,6 +87,15 @@ def _estimator(detector: Any) -> Score:
         f"{name} is no anomaly detector: it has no `score_samples`. Of a model "
         "that serves as one pass the score as a function: as_score(function), high = anomalous."
     )
+
+
+def _scored_as(kind: type) -> type:
+    """The class that a class has its scores from: of a subclass we know so for forests only."""
+    if not issubclass(kind, IsolationForest):
+        return kind
+    own = kind.__mro__[: kind.__mro__.index(IsolationForest)]
+    changed = any("score" in name for each in own for name in vars(each))
+    return kind if changed else IsolationForest
 
 
 @final

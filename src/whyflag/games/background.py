@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -21,8 +22,12 @@ from whyflag.arrays import (
 from whyflag.checks import check_whole
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.games.by_trees import shapley_by_trees
 from whyflag.nearness import coarse, distance
-from whyflag.score import Score, evaluate
+from whyflag.score import Score, Trees, evaluate
+from whyflag.score.trees import Link
+
+WIDER = 1e-4  # of the sums at the ends of a secant
 
 
 @final
@@ -74,21 +79,16 @@ class Background(CharacteristicFunction):
 @final
 class _BackgroundGame(Game):
     def __init__(
-        self,
-        score: Score,
-        domain: Domain,
-        X: Matrix,
-        references: Tensor,
-        weights: Vector,
-        count: IntVector | None = None,
+        self, score: Score, domain: Domain, X: Matrix, references: Tensor, weights: Vector
     ) -> None:
         self._score = score
         self._domain = domain
         self._X = X
         self._references = references
         self._weights = weights
+        self._secant: _Secant | None = None
         self.n_rows, self.n_players = len(X), domain.n_players
-        self.n_evaluations = start_count(self.n_rows) if count is None else count
+        self.n_evaluations = start_count(self.n_rows)
 
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
@@ -105,25 +105,84 @@ class _BackgroundGame(Game):
             options[..., 0] = self._X[these].T[:, None, :]
             options[..., 1] = self._references[these].T
             points = options.reshape(d, k * r, 2) @ choice[:, :, some]  # d x kr x c
-            value = evaluate(self._score, points.reshape(d, -1).T).reshape(k, -1)
-            values[tile, some] = (self._weights @ value).reshape(r, c)
+            value = evaluate(self._score, points.reshape(d, -1).T).reshape(k, r, c)
+            if self._secant is not None:
+                value -= self._secant(value, these)
+            values[tile, some] = (self._weights @ value.reshape(k, -1)).reshape(r, c)
             self.n_evaluations[these] += c * k
         return values
 
     @property
     def parts(self) -> list[_BackgroundGame]:
         """What each reference row adds; all count their evaluations here."""
-        return [
-            _BackgroundGame(
-                self._score,
-                self._domain,
-                self._X,
-                self._references[:, [r]],
-                self._weights[[r]],
-                self.n_evaluations,
+        parts = []
+        for r in range(len(self._weights)):
+            part = copy(self)
+            part._references, part._weights = self._references[:, [r]], self._weights[[r]]
+            part._secant = None if self._secant is None else self._secant.of(r)
+            parts.append(part)
+        return parts
+
+    def known(self) -> tuple[Matrix, _BackgroundGame | None] | None:
+        """Of a score e = f(s), s a sum over trees: the Shapley values of its secants in s.
+
+        The secant that belongs to a reference runs from e(r) to e(x). What it leaves is small,
+        and is the rest.
+        """
+        trees = self._score.find(Trees)
+        if trees is None:
+            return None
+        d = self._X.shape[1]
+        held = np.where(self._domain.fixed, self._X[:, None], self._references)  # n x k x d
+        weights = np.broadcast_to(self._weights, held.shape[:2])  # n x k
+        rest = None
+        if trees.link is not None:
+            rest = copy(self)
+            rest._secant = _Secant.between(
+                trees.link,
+                evaluate(self._score, held.reshape(-1, d)).reshape(weights.shape),
+                evaluate(self._score, self._X),
             )
-            for r in range(len(self._weights))
-        ]
+            self.n_evaluations += 1 + weights.shape[1]
+            weights = weights * rest._secant.slope
+        values = shapley_by_trees(
+            trees.nodes,
+            trees(self._X),
+            trees(held.reshape(-1, d)).reshape(*weights.shape, -1),
+            np.ascontiguousarray(weights),
+            self._domain.membership.argmax(axis=0)[trees.sources],
+            self.n_players,
+        )
+        return values, rest
+
+
+@final
+@dataclass(frozen=True)
+class _Secant:
+    """slope (s − s(r)): what a score f(s) has over e(r), if it were linear up to e(x)."""
+
+    link: Link
+    slope: Matrix  # n x k
+    start: Matrix  # n x k: s(r)
+
+    @classmethod
+    def between(cls, link: Link, references: Matrix, scores: Vector) -> _Secant:
+        """From the references' scores, (n, k), to those of the rows, (n,)."""
+        start = link.back(references)
+        end = np.broadcast_to(link.back(scores)[:, None], start.shape)
+        # A little further at both ends: the slope of two that are equal is the tangent's.
+        beyond = WIDER * (np.abs(start) + np.abs(end))
+        low, high = np.minimum(start, end) - beyond, np.maximum(start, end) + beyond
+        return cls(link, (link(high) - link(low)) / (high - low), start)
+
+    def __call__(self, values: Tensor, rows: IntVector) -> Tensor:
+        """At scores of some rows: (k, r, c) -> (k, r, c)."""
+        sums = self.link.back(values) - self.start[rows].T[:, :, None]
+        return self.slope[rows].T[:, :, None] * sums
+
+    def of(self, reference: int) -> _Secant:
+        """That of one reference."""
+        return _Secant(self.link, self.slope[:, [reference]], self.start[:, [reference]])
 
 
 @final

@@ -45,6 +45,13 @@ class Game(ABC):
         With `rows`, the positions of some rows, theirs only.
         """
 
+    def known(self) -> tuple[Matrix, Game | None] | None:
+        """This game as a sum: the Shapley values of one that is known, (n, p), and the rest.
+
+        The rest is None where nothing is left. None: nothing is known.
+        """
+        return None
+
     def _chosen(self, rows: IntVector | None) -> IntVector:
         return np.arange(self.n_rows) if rows is None else rows
 

@@ -11,7 +11,7 @@ from whyflag.games import CharacteristicFunction
 from whyflag.methods.base import BoundMethod
 from whyflag.outcome import Outcome, ended_if, worst
 from whyflag.prepared import Prepared
-from whyflag.shapley import ShapleySolver
+from whyflag.shapley import ShapleySolver, divide
 
 
 @final
@@ -38,7 +38,7 @@ class ShapleyValue(BoundMethod):
 
     def attribute(self, X: Matrix) -> Contributions:
         game = self.characteristic.bind(self.prepared.score, self.prepared.domain, X)
-        shapley = self.solver.solve(game)
+        shapley = divide(game, self.solver)
         return Contributions(
             values=shapley.values,
             base_values=shapley.empty,

@@ -1,7 +1,7 @@
 """Shapley solvers: how the sum over coalitions is done."""
 
-from whyflag.shapley.base import ShapleySolver, ShapleyValues
+from whyflag.shapley.base import ShapleySolver, ShapleyValues, divide
 from whyflag.shapley.exact import Exact
 from whyflag.shapley.kernel import Kernel
 
-__all__ = ["Exact", "Kernel", "ShapleySolver", "ShapleyValues"]
+__all__ = ["Exact", "Kernel", "ShapleySolver", "ShapleyValues", "divide"]

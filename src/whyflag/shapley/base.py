@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, final
+
+import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 
@@ -13,7 +15,8 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 class Playable(Protocol):
     """What a solver needs to know of a game: a value for each coalition, for many rows at once.
 
-    One that is a sum may name its `parts`, games like this one.
+    One that is a sum may name its `parts`, games like this one; and one of which the Shapley values
+    are `known` in part may say so.
     """
 
     n_rows: int
@@ -42,6 +45,28 @@ class ShapleySolver(ABC):
     @abstractmethod
     def solve(self, game: Playable) -> ShapleyValues:
         """Divide the gain of each row's game among its players."""
+
+
+def divide(game: Playable, solver: ShapleySolver) -> ShapleyValues:
+    """The Shapley values that the game knows itself, and those of the rest by the solver."""
+    known = getattr(game, "known", lambda: None)()
+    if known is None:
+        return solver.solve(game)
+    values, rest = known
+    if rest is not None:
+        left = solver.solve(rest)
+        full = left.full + values.sum(axis=1)
+        return replace(left, values=close_gap(values + left.values, full - left.empty), full=full)
+    ends = np.array([[False], [True]]).repeat(game.n_players, axis=1)
+    empty, full = game(ends).T
+    return ShapleyValues(
+        values=close_gap(values, full - empty),
+        empty=empty,
+        full=full,
+        standard_errors=np.zeros_like(values),
+        n_coalitions=np.full(game.n_rows, 2),
+        converged=np.ones(game.n_rows, dtype=np.bool_),
+    )
 
 
 def parts_of(game: Playable) -> Sequence[Playable]:

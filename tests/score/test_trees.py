@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+from planted import NORMAL, PLANTED
+from whyflag import Explainer, as_score
+from whyflag.score import Score, Trees
+from whyflag.score.trees import Nodes, rounded_down
+
+FOREST = IsolationForest(n_estimators=20, random_state=0).fit(NORMAL)
+
+
+def added_up(nodes, rows):
+    """The sum over the trees, one row and one node after another."""
+    sums = np.zeros(len(rows))
+    for i, row in enumerate(rows):
+        for node in nodes.roots:
+            while nodes.column[node] >= 0:
+                left = row[nodes.column[node]] <= nodes.threshold[node]
+                node = (nodes.left if left else nodes.right)[node]
+            sums[i] += nodes.value[node]
+    return sums
+
+
+@pytest.mark.parametrize("steps", [[], [StandardScaler()], [PowerTransformer(), StandardScaler()]])
+def test_a_forests_score_is_a_function_of_a_sum_over_its_trees(steps):
+    score = as_score(
+        make_pipeline(*steps, IsolationForest(n_estimators=20, random_state=0)).fit(NORMAL)
+    )
+    trees = score.need(Trees)
+    sums = added_up(trees.nodes, trees(PLANTED))
+    np.testing.assert_allclose(trees.link(sums), score(PLANTED), rtol=1e-12)
+    np.testing.assert_allclose(trees.link.back(score(PLANTED)), sums, rtol=1e-12)
+
+
+def test_a_forest_of_scikit_learn_can_be_written_as_trees():
+    forest = ExtraTreesRegressor(10, random_state=0).fit(NORMAL, NORMAL[:, 0] ** 2)
+    trees = [each.tree_ for each in forest.estimators_]
+    every = np.arange(NORMAL.shape[1])
+    nodes = Nodes.of(trees, [every] * 10, [tree.value[:, 0, 0] / 10 for tree in trees])
+    sums = added_up(nodes, PLANTED.astype(np.float32))
+    np.testing.assert_allclose(sums, forest.predict(PLANTED), rtol=1e-12)
+    score = Score(forest.predict, (Trees(nodes, None, every, None),))
+    shares = Explainer(score, NORMAL, "wKSH")(PLANTED)
+    plain = Explainer(score.without(Trees), NORMAL, "wKSH")(PLANTED)
+    np.testing.assert_allclose(shares.values, plain.values, rtol=0, atol=1e-9)
+
+
+def test_thresholds_are_rounded_down_to_single_precision():
+    exact = np.array([0.1, -0.1, 1 + 1e-9, 1 - 1e-9, 2.0])
+    single = rounded_down(exact)
+    assert (single <= exact).all()
+    assert (np.nextafter(single, np.float32(np.inf)) > exact).all()
+
+
+def test_the_depth_is_a_score_with_the_same_order_and_the_same_alarms():
+    score, depth = as_score(FOREST), as_score(FOREST, scale="depth")
+    rows = np.vstack([NORMAL, PLANTED])
+    values = depth(rows)
+    by_hand = np.mean(
+        [tree.decision_path(rows).sum(axis=1) - 1 for tree in FOREST.estimators_], axis=0
+    )
+    assert (np.argsort(score(rows), kind="stable") == np.argsort(values, kind="stable")).all()
+    # Leaves with several rows count as deeper than they are.
+    assert (-values >= np.ravel(by_hand) - 1e-9).all()
+    assert ((values > depth.threshold) == (score(rows) > score.threshold)).all()
+    assert as_score(depth, scale="depth") is depth
+
+
+def test_only_forests_have_a_depth():
+    with pytest.raises(TypeError, match="What is needed is a score that is a sum over trees"):
+        as_score(lambda X: X.sum(axis=1), scale="depth")
+    with pytest.raises(ValueError, match='`scale` must be "score" or "depth", got \'splits'):
+        as_score(FOREST, scale="splits")
