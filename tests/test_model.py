@@ -5,9 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import whyflag.model
 from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.encoding import Encoding
+from whyflag.files.documents import write_document
 from whyflag.model import Model
 
 RNG = np.random.default_rng(0)
@@ -68,7 +70,7 @@ def test_training_rows_are_kept_for_methods_that_need_them(tmp_path):
     said = again.explainer()(odd(model))
     assert [member.method for member in said.members] == ["ASH", "wKSH"]
     fitted().save(tmp_path / "m")  # the next one has none
-    assert not (tmp_path / "m" / "rows.npz").exists()
+    assert not list((tmp_path / "m").rglob("rows.npz"))
 
 
 def test_a_method_that_needs_rows_is_refused_without_them(model):
@@ -78,8 +80,40 @@ def test_a_method_that_needs_rows_is_refused_without_them(model):
 
 def rewritten(folder, change):
     content = json.loads((folder / "model.json").read_text())
+    del content["checksum"]
     change(content)
-    (folder / "model.json").write_text(json.dumps(content))
+    write_document(folder / "model.json", content)
+
+
+def parts(folder):
+    (found,) = folder.glob("parts-*")
+    return found
+
+
+@pytest.mark.parametrize(
+    "where", [(GMM, "save"), (np, "savez"), (whyflag.model, "write_document")], ids=str
+)
+def test_an_interrupted_model_leaves_the_old_one(model, tmp_path, monkeypatch, where):
+    model.save(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    other = fitted(("wKSH",))
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*where, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        other.save(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert Model.load(tmp_path).methods == ("ASH",)
+
+
+def test_what_an_end_by_force_left_behind_goes_with_the_next_model(model, tmp_path):
+    model.save(tmp_path)
+    (tmp_path / "parts-0123456789abcdef").mkdir()
+    model.save(tmp_path)
+    assert Model.load(tmp_path)
+    assert parts(tmp_path).name != "parts-0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -91,6 +125,7 @@ def rewritten(folder, change):
         (lambda c: c["domain"].update(columns=["a", "b", "c", "d"]), "different columns"),
         (lambda c: c.update(methods=["magic"]), "magic"),
         (lambda c: c["sha256"].update({"../else": "0"}), "is no file of a model"),
+        (lambda c: c.update(parts="../elsewhere"), "is no folder of a model's parts"),
         (lambda c: c["normal"].update(mean=[1.0]), "quantiles have shape"),
     ],
 )
@@ -105,7 +140,7 @@ def test_a_damaged_folder_is_refused(model, tmp_path):
     with pytest.raises(FileNotFoundError, match="no whyflag model"):
         Model.load(tmp_path)
     model.save(tmp_path)
-    (tmp_path / "detector" / "detector.json").write_text("{}")
+    (parts(tmp_path) / "detector" / "detector.json").write_text("{}")
     with pytest.raises(ValueError, match="missing or damaged"):
         Model.load(tmp_path)
     (tmp_path / "model.json").write_text("{")
@@ -121,10 +156,12 @@ class _Bomb:
 def test_code_in_a_strangers_folder_is_not_run(tmp_path, capsys):
     model = fitted(("wKSH",))
     model.save(tmp_path)
-    np.savez(tmp_path / "rows.npz", rows=np.array([_Bomb()], dtype=object), allow_pickle=True)
+    np.savez(
+        parts(tmp_path) / "rows.npz", rows=np.array([_Bomb()], dtype=object), allow_pickle=True
+    )
     import hashlib
 
-    digest = hashlib.sha256((tmp_path / "rows.npz").read_bytes()).hexdigest()
+    digest = hashlib.sha256((parts(tmp_path) / "rows.npz").read_bytes()).hexdigest()
     rewritten(tmp_path, lambda c: c["sha256"].update({"rows.npz": digest}))
     with pytest.raises(ValueError, match="does not fit together"):
         Model.load(tmp_path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
-import zipfile
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, final
 
 import numpy as np
@@ -22,14 +23,14 @@ from whyflag.domain import Domain
 from whyflag.encoding import Encoding
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
-from whyflag.files.atomic import atomically
-from whyflag.files.documents import read_document
+from whyflag.files.documents import read_document, write_document
 from whyflag.methods import NEAR, get_method
 from whyflag.prepared import prepare
 from whyflag.table import Table
 
-FORMAT, VERSION = "whyflag model", 2
-JSON, ROWS, DETECTOR = "model.json", "rows.npz", "detector"
+FORMAT, VERSION = "whyflag model", 3
+JSON, ROWS, DETECTOR, PARTS = "model.json", "rows.npz", "detector", "parts-"
+FILES = (ROWS, f"{DETECTOR}/detector.json", f"{DETECTOR}/arrays.npz")
 DEFAULT = NEAR.name
 MOST_ROWS = 10_000  # normal rows that a model keeps, if it must
 
@@ -103,27 +104,36 @@ class Model:
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
 
     def save(self, folder: str | Path) -> None:
-        """Write the model to a folder: arrays and JSON, no code."""
+        """Write the model to a folder: arrays and JSON, no code.
+
+        The parts go into a folder of their own; then one JSON names them and takes the place of
+        the old one. Whatever interrupts this, the old model or the new one is there, whole.
+        """
         path = Path(folder)
-        self.detector.save(path / DETECTOR)
-        hashes = {f"{DETECTOR}/detector.json": _hash(path / DETECTOR / "detector.json")}
-        if self.rows is not None:
-            with atomically(path / ROWS) as beside, beside.open("wb") as file:
-                np.savez(file, rows=self.rows)
-            hashes[ROWS] = _hash(path / ROWS)
-        else:
-            (path / ROWS).unlink(missing_ok=True)
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "encoding": self.encoding.to_json(),
-            "domain": self.domain.to_json(),
-            "normal": self.normal.to_json(),
-            "methods": list(self.methods),
-            "sha256": hashes,
-        }
-        with atomically(path / JSON) as beside:
-            beside.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        parts = path / f"{PARTS}{token_hex(8)}"
+        parts.mkdir(parents=True)
+        try:
+            self.detector.save(parts / DETECTOR)
+            if self.rows is not None:
+                np.savez(parts / ROWS, rows=self.rows)
+            files = sorted(file for file in parts.rglob("*") if file.is_file())
+            content = {
+                "format": FORMAT,
+                "version": VERSION,
+                "encoding": self.encoding.to_json(),
+                "domain": self.domain.to_json(),
+                "normal": self.normal.to_json(),
+                "methods": list(self.methods),
+                "parts": parts.name,
+                "sha256": {file.relative_to(parts).as_posix(): _hash(file) for file in files},
+            }
+            write_document(path / JSON, content)
+        except BaseException:
+            shutil.rmtree(parts)
+            raise
+        for old in path.glob(f"{PARTS}*"):
+            if old != parts:
+                shutil.rmtree(old)
 
     @classmethod
     def load(cls, folder: str | Path) -> Model:
@@ -131,16 +141,19 @@ class Model:
         path = Path(folder)
         if not (path / JSON).is_file():
             raise FileNotFoundError(f"{path} is no whyflag model: it has no {JSON}.")
-        content = read_document(path / JSON, FORMAT, VERSION)
+        content = read_document(path / JSON, FORMAT, VERSION, with_checksum=True)
         try:
-            return cls._restore(path, content)
-        except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} holds a model that does not fit together: {error}") from error
+            return cls._restore(path / _part(content["parts"]), content)
+        except Exception as error:  # a damaged model fails in more ways than can be told
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(
+                f"{path} holds a model that does not fit together: {reason}"
+            ) from error
 
     @classmethod
     def _restore(cls, path: Path, content: Mapping[str, Any]) -> Model:
         for name, expected in content["sha256"].items():
-            if name not in (ROWS, f"{DETECTOR}/detector.json"):
+            if name not in FILES:
                 raise ValueError(f"{name!r} is no file of a model")
             if not (path / name).is_file() or _hash(path / name) != expected:
                 raise ValueError(f"{name} is missing or damaged")
@@ -160,6 +173,12 @@ class Model:
             raise ValueError("its encoding and its domain have different columns")
         model.explainer()  # parts that do not fit together show themselves now
         return model
+
+
+def _part(name: Any) -> str:
+    if not isinstance(name, str) or not re.fullmatch(f"{PARTS}[0-9a-f]{{16}}", name):
+        raise ValueError(f"{name!r} is no folder of a model's parts")
+    return name
 
 
 def _hash(path: Path) -> str:

@@ -171,6 +171,54 @@ def test_a_mistake_is_one_line_without_a_traceback(folder):
     assert lines[0].endswith("none.csv does not exist.")
 
 
+def test_a_reader_that_goes_is_no_error(folder):
+    read, write = os.pipe()
+    os.close(read)
+    arguments = ("explain", folder / "model", folder / "odd.csv", "--format", "csv")
+    said = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", "from whyflag.cli import app; app()", *map(str, arguments)],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert said.returncode == 141
+    assert said.stderr.decode().splitlines()[1:] == []  # the order of the columns, and no complaint
+
+
+def test_nothing_that_a_terminal_obeys_is_shown(folder, tmp_path):
+    odd = ODD.assign(name=["\x1b]0;x\x07[b]one", "two\x9b", "three"], colour="\x1b[31mred")
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    said = run("explain", folder / "model", tmp_path / "odd.csv", "--format", "table")
+    assert said.exit_code == 0, said.output
+    assert not set("\x1b\x07\x9b") & set(said.output)
+    assert "[b]one" in said.stdout
+
+
+def test_ids_are_no_formulas_unless_they_are_asked_for_as_they_are(folder, tmp_path):
+    ODD.assign(name="=1+2").to_csv(tmp_path / "odd.csv", index=False)
+    for options, name in (((), "'=1+2"), (("--raw",), "=1+2")):
+        arguments = ("score", folder / "model", tmp_path / "odd.csv", "-o", tmp_path / "s.csv")
+        assert run(*arguments, *options).exit_code == 0
+        assert set(pd.read_csv(tmp_path / "s.csv")["id"]) == {name}
+
+
+@pytest.mark.parametrize(
+    "error", [RecursionError(), MemoryError(), KeyError("x"), OSError(28, "x")]
+)
+def test_an_error_of_any_type_is_one_line(folder, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(Model, "load", fail)
+    said = run("score", folder / "model", folder / "odd.csv")
+    assert said.exit_code == 1
+    assert said.stderr.count("\n") == 1
+    assert (
+        type(error).__name__ if not isinstance(error, OSError) else "does not fit"
+    ) in said.stderr
+
+
 def test_wrong_usage_ends_with_2(folder):
     assert whyflag("explain", folder / "model").returncode == 2
     assert whyflag("explain", folder / "model", "x.csv", "--top", "none").returncode == 2

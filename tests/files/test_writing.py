@@ -39,8 +39,42 @@ def test_no_records_are_a_table_with_names(tmp_path, kind):
     assert list(read(tmp_path / "t").columns) == list(COLUMNS)
 
 
-def test_parquet_needs_a_file_and_unknown_kinds_are_refused():
-    with pytest.raises(ValueError, match="name one with -o"):
-        Writer(None, "parquet", COLUMNS)
+def test_unknown_kinds_are_refused(tmp_path):
     with pytest.raises(ValueError, match="got 'xlsx'"):
-        Writer(None, "xlsx", COLUMNS)
+        Writer(tmp_path / "t", "xlsx", COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=cmd|' /C calc'!A24", "'=cmd|' /C calc'!A24"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("-abc", "'-abc"),
+        ("+1+2", "'+1+2"),
+        ("\tx", "'\tx"),
+        ("-5", "-5"),
+        ("+1.5e-3", "+1.5e-3"),
+        ("-12,5%", "-12,5%"),
+        ("a=1", "a=1"),
+        (None, None),
+    ],
+)
+def test_no_text_of_a_csv_is_a_formula(tmp_path, text, written):
+    record = {"row": 1, "name": text, "score": -1.0, "flagged": True}
+    for name, raw in (("safe", False), ("raw", True)):
+        with Writer(tmp_path / name, "csv", COLUMNS, raw=raw) as writer:
+            writer.write([record])
+    as_text = {"dtype": {"name": "str"}}
+    safe, raw = (pd.read_csv(tmp_path / name, **as_text).iloc[0] for name in ("safe", "raw"))
+    assert [None if pd.isna(each["name"]) else each["name"] for each in (safe, raw)] == [
+        written,
+        text,
+    ]
+    assert safe["score"] == -1
+
+
+def test_a_table_is_written_like_its_records(tmp_path):
+    for name, content in (("a", RECORDS), ("b", pd.DataFrame(RECORDS))):
+        for kind in ("csv", "jsonl"):
+            write(tmp_path / f"{name}.{kind}", kind, content)
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import os
+import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,6 +23,12 @@ HINTS = {
     "TooManyCategoriesError": "The options are --id and --columns.",
     "NoNormalRowsError": "The option of `whyflag fit` is --method.",
 }
+# Errors whose text says what is wrong; of others the type is said as well.
+PLAIN = (ValueError, TypeError, OSError, ImportError)
+NO_READER = 128 + 13  # as other programs end whose reader has gone: by SIGPIPE
+LONGEST = 2000  # characters of a message
+# What a terminal would obey instead of showing it, and what turns the direction of a line.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -30,9 +40,13 @@ def errors_in_a_line(command: Command) -> Command:
     def careful(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except (ValueError, TypeError, OSError, ImportError) as error:
-            text = " ".join(filter(None, [str(error), HINTS.get(type(error).__name__)]))
-            messages.print(f"[red]{escape(text)}[/red]", highlight=False, soft_wrap=True)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except BrokenPipeError:  # `| head` has read what it wanted
+            _forget_output()
+            raise typer.Exit(NO_READER) from None
+        except Exception as error:
+            messages.print(f"[red]{escape(_line(error))}[/red]", highlight=False, soft_wrap=True)
             raise typer.Exit(1) from error
 
     return careful  # type: ignore[return-value]
@@ -40,4 +54,31 @@ def errors_in_a_line(command: Command) -> Command:
 
 def say(text: str) -> None:
     """Tell something that is not a result."""
-    messages.print(escape(text), highlight=False, soft_wrap=True)
+    messages.print(escape(plain(text)), highlight=False, soft_wrap=True)
+
+
+def plain(text: str) -> str:
+    r"""A text in one line, with nothing in it that a terminal would obey.
+
+    >>> plain("\x1b]0;title\x07 of two\nlines")
+    '�]0;title� of two lines'
+    """
+    return _CONTROL.sub("\ufffd", re.sub(r"\s*[\r\n]+\s*", " ", text.strip()).replace("\t", " "))
+
+
+def _line(error: Exception) -> str:
+    said = plain(str(error))
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        said = f"What was to be written does not fit: {said}"
+    if not isinstance(error, PLAIN):
+        said = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if len(said) > LONGEST:
+        said = f"{said[:LONGEST]} …"
+    return " ".join(filter(None, [said, HINTS.get(type(error).__name__)]))
+
+
+def _forget_output() -> None:
+    """Let what is left in the buffer of standard output go nowhere, without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -15,6 +15,7 @@ from whyflag.cli.options import (
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
+    RawTexts,
     RowsFile,
     missing,
 )
@@ -44,6 +45,7 @@ def explain(
     ] = None,
     drop_missing: DropMissing = False,
     impute: ImputeMissing = None,
+    raw: RawTexts = False,
     jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
@@ -56,7 +58,7 @@ def explain(
     explainer = loaded.explainer(method or (), n_jobs=jobs)
     scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
     if kind != Format.HTML:
-        remarks = _table(scored, explainer, output, kind, top)
+        remarks = _table(scored, explainer, output, kind, top, raw)
     elif output is None:
         raise ValueError("A report is written to a file: name one with -o.")
     else:
@@ -74,6 +76,7 @@ def _table(
     output: Path | None,
     kind: Format,
     top: int,
+    raw: bool,
 ) -> list[str]:
     """Write the first culprits of each row; what is to be remarked of the rows."""
     columns = {
@@ -87,7 +90,7 @@ def _table(
         "remark": str,
     }
     remarks: list[str] = []
-    with output_of(output, kind, columns) as write:
+    with output_of(output, kind, columns, raw=raw) as write:
         for part in scored:
             said = explainer.explain(part.rows)
             remarks += said.remarks

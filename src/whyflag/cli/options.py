@@ -19,11 +19,12 @@ ModelFolder = Annotated[
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")
 ]
-
-
 OnlyFlagged = Annotated[bool, typer.Option("--only-flagged", help="Only rows that raise an alarm.")]
 OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="By the name of the output, or else a table.")
+]
+RawTexts = Annotated[
+    bool, typer.Option("--raw", help="CSV: texts as they are, even those that look like formulas.")
 ]
 
 

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whyflag.cli.console import console, say
-from whyflag.files.atomic import atomically
+from whyflag.cli.console import console, plain, say
+from whyflag.files.atomic import atomically, to_standard_output
 
 MOST_LINES = 200  # of a table in the terminal
 
@@ -60,22 +60,23 @@ def chosen_format(asked: Format | None, output: Path | None) -> Format:
 
 @contextmanager
 def output_of(
-    path: Path | None, kind: Format, columns: Mapping[str, type]
+    path: Path | None, kind: Format, columns: Mapping[str, type], *, raw: bool = False
 ) -> Iterator[Callable[[Records], None]]:
-    """A function that writes records; a file is there whole when all is written, or not at all."""
+    """A function that writes records; all of them get where they should, or none."""
     from whyflag.files.writing import Writer
 
+    if kind == Format.PARQUET and path is None:
+        raise ValueError("Parquet is written to a file: name one with -o.")
     if kind == Format.TABLE:
         shown = _Lines(columns)
         yield shown.write
         shown.print(path)
-    elif path is None:
-        with Writer(None, kind, columns) as writer:
-            yield writer.write
     else:
-        with atomically(path) as beside, Writer(beside, kind, columns) as writer:
+        place = to_standard_output() if path is None else atomically(path)
+        with place as whole, Writer(whole, kind, columns, raw=raw) as writer:
             yield writer.write
-        say(f"Written: {path}")
+        if path is not None:
+            say(f"Written: {path}")
 
 
 class _Lines:
@@ -120,13 +121,13 @@ class _Lines:
     def _print(self, where: Console) -> None:
         where.print(self._table)
         for remark in self._remarks:
-            where.print(escape(remark), highlight=False, soft_wrap=True)
+            where.print(escape(plain(remark)), highlight=False, soft_wrap=True)
 
     def _text(self, name: str, record: Mapping[str, Any]) -> str:
         value = record[name]
         if value is None:
             return ""
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        text = f"{value:.4g}" if isinstance(value, float) else plain(str(value))
         if name == "score" and record["flagged"]:
             text += " ⚑"
         if name == "score" and record.get("remark"):

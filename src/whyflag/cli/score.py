@@ -14,6 +14,7 @@ from whyflag.cli.options import (
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
+    RawTexts,
     RowsFile,
     missing,
 )
@@ -29,6 +30,7 @@ def score(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
     drop_missing: DropMissing = False,
     impute: ImputeMissing = None,
+    raw: RawTexts = False,
 ) -> None:
     """Score rows: how anomalous each of them is."""
     from whyflag.cli.scoring import ScoredFile
@@ -40,7 +42,7 @@ def score(
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
     scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
-    with output_of(output, kind, scored.columns) as write:
+    with output_of(output, kind, scored.columns, raw=raw) as write:
         for part in scored:
             write([part.record(i) for i in range(len(part))])
     alarm = f"their score is above {loaded.threshold:.4g}"

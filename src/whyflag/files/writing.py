@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -13,45 +13,52 @@ import pandas as pd
 from whyflag.extras import require
 
 FORMATS = ("csv", "jsonl", "parquet")
+# What a spreadsheet takes for a formula: all that begins like one, but for numbers.
+_FORMULA = re.compile(r"(?![-+]?[\d.,]+(?:[eE][-+]?\d+)?%?$)[=+\-@\t\r]")
 
 
 @final
 class Writer:
     """Writes records, chunk by chunk, as CSV, JSON Lines or Parquet.
 
+    Texts of a CSV that a spreadsheet would run as a formula get an apostrophe in front.
+
     Args:
-        path: A file, or None for standard output.
+        path: A file.
         kind: "csv", "jsonl" or "parquet".
         columns: The columns of CSV and Parquet, in this order; Parquet with their types.
+        raw: Whether texts of a CSV stay as they are.
     """
 
-    def __init__(self, path: Path | None, kind: str, columns: Mapping[str, type]) -> None:
+    def __init__(
+        self, path: Path, kind: str, columns: Mapping[str, type], *, raw: bool = False
+    ) -> None:
         if kind not in FORMATS:
             raise ValueError(f"A table is written as one of {', '.join(FORMATS)}, got {kind!r}.")
-        self._kind = kind
+        self._kind, self._raw = kind, raw
         self._columns = dict(columns)
         self._begun = False
         self._parquet: Any = None
         if kind == "parquet":
-            if path is None:
-                raise ValueError("Parquet is written to a file: name one with -o.")
             self._parquet = self._open_parquet(path)
         else:
-            self._file: Any = (
-                sys.stdout if path is None else path.open("w", encoding="utf-8", newline="")
-            )
-        self._path = path
+            self._file: Any = path.open("w", encoding="utf-8", newline="")
 
-    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Write records below those before."""
+    def write(self, records: Sequence[Mapping[str, Any]] | pd.DataFrame) -> None:
+        """Write records below those before; a table of them is written faster."""
         if self._kind == "jsonl":
-            for record in records:
+            each = records.to_dict("records") if isinstance(records, pd.DataFrame) else records
+            for record in each:
                 self._file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
             return
-        table = pd.DataFrame.from_records(list(records), columns=list(self._columns))
+        table = pd.DataFrame(records, columns=list(self._columns))
         if self._parquet is not None:
             self._parquet.write_table(self._arrow(table))
         else:
+            if not self._raw:
+                for name, kind in self._columns.items():
+                    if kind is str:
+                        table[name] = table[name].map(_harmless, na_action="ignore")
             table.to_csv(self._file, index=False, header=not self._begun, lineterminator="\n")
         self._begun = True
 
@@ -61,10 +68,8 @@ class Writer:
             self.write([])
         if self._parquet is not None:
             self._parquet.close()
-        elif self._path is not None:
-            self._file.close()
         else:
-            self._file.flush()
+            self._file.close()
 
     def __enter__(self) -> Writer:
         return self
@@ -85,3 +90,7 @@ class Writer:
         import pyarrow as pa
 
         return pa.Table.from_pandas(table, schema=self._schema, preserve_index=False)
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) else text
