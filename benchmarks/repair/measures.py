@@ -86,7 +86,8 @@ def measure(
                 continue
             j = int(np.flatnonzero(columns)[0])
             off, by_median = (
-                abs(value - truth[i, j]) / domain.scale[j] for value in (repair.rows[i, j], middle[j])
+                abs(value - truth[i, j]) / domain.scale[j]
+                for value in (repair.rows[i, j], middle[j])
             )
             values["near"].append(off < by_median or off == by_median == 0)
             if bond[j] >= CORRELATED:
@@ -95,7 +96,9 @@ def measure(
             if guilty[i].sum() == 1:
                 values["range"].append(repair.lower[i, j] <= truth[i, j] <= repair.upper[i, j])
     again, before, after = (
-        evaluate(score, repair.rows), evaluate(other, X), evaluate(other, repair.rows)
+        evaluate(score, repair.rows),
+        evaluate(other, X),
+        evaluate(other, repair.rows),
     )
     return {
         "rows": [1.0] * len(X),

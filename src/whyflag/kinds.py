@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -68,7 +69,7 @@ class Kinds:
         wrong_way = (rounded - x) * self.direction < 0
         return np.where(wrong_way, x, rounded)
 
-    @property
+    @cached_property
     def decimals(self) -> IntVector:
         """How many decimals values have, (d,); −1 where any number of them."""
         return np.array([_decimals(step) if step else -1 for step in self.step], dtype=np.int64)

@@ -59,6 +59,8 @@ def every_field():
 def assert_same(one, other, but=()):
     for each in fields(Attribution):
         a, b = getattr(one, each.name), getattr(other, each.name)
+        if each.name in ("repairer", "repaired"):
+            continue  # the repair comes back, what made it does not
         if each.name == "members":
             assert len(a) == len(b)
             for one_member, other_member in zip(a, b, strict=True):

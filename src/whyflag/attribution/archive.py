@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ import numpy as np
 from whyflag.attribution.base import Attribution
 from whyflag.attribution.display import normal, observed
 from whyflag.files.atomic import atomically
+from whyflag.repair.packing import pack, unpack
 
 FORMAT, VERSION = "whyflag attribution", 1
 HEAD = "attribution"  # the name of the JSON among the arrays
+REPAIR = "repair/"  # where those of its repair are
 PLAIN = (str, int, float, bool, type(None))
 # The arrays and their shapes: rows n, players p, columns d.
 SHAPES = {
@@ -39,6 +41,9 @@ def save(attribution: Attribution, path: str | Path) -> None:
     """Write an attribution as an archive of NumPy arrays and one JSON text."""
     arrays: dict[str, Any] = {}
     head = {"format": FORMAT, "version": VERSION, **_pack(attribution, arrays, "")}
+    if attribution.can_be_repaired:
+        repaired, head["repair"] = pack(attribution.repair)
+        arrays |= {REPAIR + name: array for name, array in repaired.items()}
     arrays[HEAD] = np.array(json.dumps(head))
     with atomically(Path(path)) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)
@@ -154,7 +159,7 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
         value = getattr(attribution, each.name)
         if isinstance(value, np.ndarray):
             arrays[where + each.name] = value
-        elif each.name != "members":
+        elif each.name not in ("members", "repairer", "repaired"):
             told[each.name] = _plain(value)
     told["row_names"] = [_pack_name(name) for name in attribution.row_names]
     members = enumerate(attribution.members)
@@ -171,7 +176,12 @@ def _read(content: bytes) -> Attribution:
             raise ValueError(f"it is {head['format']!r}")
         if head["version"] != VERSION:
             raise ValueError(f"it is of version {head['version']}, not {VERSION}")
-        return _unpack(head, arrays, "")
+        whole = _unpack(head, arrays, "")
+        if "repair" not in head:
+            return whole
+        given = {name[len(REPAIR) :]: arrays[name] for name in arrays if name.startswith(REPAIR)}
+        repaired = unpack(given, head["repair"], whole.data, whole.row_names)
+        return replace(whole, repaired=repaired)
 
 
 def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from whyflag.attribution import tables, words
+from whyflag.attribution import sentences, tables, words
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
@@ -62,6 +62,11 @@ class Attribution(Contributions):
     members: tuple[Attribution, ...] = ()
     repairer: Repairer | None = None
     repaired: Repair | None = per_row(default=None)
+
+    @property
+    def can_be_repaired(self) -> bool:
+        """Whether there is a `repair`: what Explainers and Ensembles make has one."""
+        return self.repairer is not None or self.repaired is not None
 
     @cached_property
     def repair(self) -> Repair:
@@ -124,6 +129,10 @@ class Attribution(Contributions):
         An ensemble's are those of its members, each with the member's name.
         """
         return words.remarks(self)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What happened in each row and what would have been normal, in plain words, n."""
+        return sentences.sentences(self)
 
     @property
     def order(self) -> IntVector:

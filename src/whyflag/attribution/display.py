@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
 
 LONGEST_NAME = 28
+EXPONENT = 1e15  # numbers that are as large have one
 
 
 def shorten(name: str, most: int = LONGEST_NAME) -> str:
@@ -26,21 +27,27 @@ def shorten(name: str, most: int = LONGEST_NAME) -> str:
     return f"{name[:head]}…{name[len(name) - (most - 1 - head) :]}"
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number in a few characters.
+def number(value: float, digits: int = 4, decimals: int = 0) -> str:
+    """A number in a few characters; one that has no more decimals than these, as it is.
 
-    >>> number(1234.5678), number(0.00012345), number(3.0)
-    ('1235', '0.0001234', '3')
+    >>> number(1234.5678), number(0.00012345), number(71000.0), number(20.125, decimals=3)
+    ('1235', '0.0001234', '71000', '20.125')
     """
-    return f"{value:.{digits}g}"
+    if abs(value) < EXPONENT and np.round(value, decimals) == value:
+        return f"{value:.15g}"
+    whole = 10**digits <= abs(value) < EXPONENT
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
 def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -> str:
     """What a feature has in a row: a number, a category, or how many values."""
-    values = row[attribution.membership[feature]]
+    columns = attribution.membership[feature]
+    values = row[columns]
     if categories := categories_of(attribution, feature):
         return categories[int(np.argmax(values))] if values.any() else "none of the known"
-    return number(values[0], digits) if len(values) == 1 else f"{len(values)} values"
+    if len(values) > 1:
+        return f"{len(values)} values"
+    return number(values[0], digits, _decimals(attribution, int(np.argmax(columns))))
 
 
 def observed(attribution: Attribution, i: int, feature: int, digits: int = 4) -> str:
@@ -51,9 +58,33 @@ def observed(attribution: Attribution, i: int, feature: int, digits: int = 4) ->
 
 
 def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> str | None:
-    """What would have been normal of a feature; None where the method has no such value."""
+    """What would have been normal, with the rest of the row as it is.
+
+    None where nothing has to change, or nothing is known.
+    """
+    if attribution.can_be_repaired:
+        repair = attribution.repair
+        changed = repair.changed[i, feature]
+        return held(attribution, repair.rows[i], feature, digits) if changed else None
     reference = attribution.reference
     return None if reference is None else held(attribution, reference[i], feature, digits)
+
+
+def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, str] | None:
+    """The lowest and the highest value that would have been normal of a repaired number."""
+    repair, columns = attribution.repair, attribution.membership[feature]
+    if columns.sum() > 1 or not np.isfinite(repair.lower[i, columns]).all():
+        return None
+    return (
+        held(attribution, repair.lower[i], feature, digits=3),
+        held(attribution, repair.upper[i], feature, digits=3),
+    )
+
+
+def _decimals(attribution: Attribution, column: int) -> int:
+    """How many decimals a column has among the normal rows, as far as that is known."""
+    source = attribution.repairer or attribution.repaired
+    return 0 if source is None else max(0, int(source.domain.kinds.decimals[column]))
 
 
 def categories_of(attribution: Attribution, feature: int) -> tuple[str, ...]:

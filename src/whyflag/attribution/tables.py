@@ -25,7 +25,9 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
 
     if k < 1:
         raise ValueError(f"`k` must be at least 1, got {k}.")
-    errors, reference = attribution.standard_errors, attribution.reference
+    errors = attribution.standard_errors
+    repaired = attribution.can_be_repaired
+    normal_rows = attribution.repair.rows if repaired else attribution.reference
     first = attribution.order[:, :k]
     records = [
         {
@@ -34,7 +36,7 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
             "attribution": attribution.values[i, j],
             "error": None if errors is None else errors[i, j],
             "observed": _cell(attribution, attribution.data, i, j),
-            "normal": None if reference is None else _cell(attribution, reference, i, j),
+            "normal": None if normal_rows is None else _cell(attribution, normal_rows, i, j),
         }
         for i in range(len(attribution))
         for j in first[i]

@@ -1,0 +1,115 @@
+"""What happened in a row, and what would have been normal, in one sentence or two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whyflag.attribution.display import categories_of, held, normal_range, number, observed
+from whyflag.repair import Context, Doubt
+
+if TYPE_CHECKING:
+    from whyflag.attribution.base import Attribution
+
+MOST_REPAIRED = 4  # features that are named one by one
+
+
+def sentences(attribution: Attribution) -> tuple[str, ...]:
+    """What is to be said of each row, n."""
+    return tuple(_of_row(attribution, i) for i in range(len(attribution)))
+
+
+def _of_row(attribution: Attribution, i: int) -> str:
+    repair = attribution.repair
+    alarm = number(repair.alarm)
+    if repair.before[i] <= repair.alarm:
+        return f"No alarm: the score is {number(repair.before[i])}, the alarm is at {alarm}."
+    order = attribution.order[i]
+    changed = [int(j) for j in order if repair.changed[i, j]]
+    if not changed:
+        return (
+            "Nothing that was tried brings the score down: it is "
+            f"{number(repair.before[i])}, the alarm is at {alarm}."
+        )
+    named, more = changed[:MOST_REPAIRED], len(changed) - MOST_REPAIRED
+    are = _list([f"{_name(attribution, j)} is {observed(attribution, i, j)}" for j in named], more)
+    would = _list([_normal(attribution, i, j) for j in named], more)
+    scores = f"score {number(repair.before[i])} → {number(repair.scores[i])}, alarm at {alarm}"
+    ends = _ends(repair.silenced[i], len(changed), scores)
+    parts = [
+        f"{are}; with the rest as it is, {would} would be normal. {ends}",
+        _odd_for(attribution, i, repair.contexts[i]),
+        _others(attribution, i),
+        *Doubt(int(repair.doubts[i]) & ~Doubt.STILL_ALARMING).sentences,
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _ends(silenced: bool, n_changed: int, scores: str) -> str:
+    if not silenced:
+        return f"Nothing that was tried ends the alarm; this comes nearest ({scores})."
+    if n_changed == 1:
+        return f"That alone ends the alarm ({scores})."
+    return f"Together they end the alarm ({scores})."
+
+
+def _normal(attribution: Attribution, i: int, j: int) -> str:
+    """The repaired value of a feature, and how far it can be moved."""
+    repair = attribution.repair
+    value = held(attribution, repair.rows[i], j)
+    if categories := categories_of(attribution, j):
+        quiet = repair.choices[i].get(j, np.zeros((0, len(categories))))
+        others = [categories[int(k)] for k in quiet.argmax(axis=1)]
+        others = [name for name in others if name != value][:3]
+        return f"{value} ({_list(others, 0, 'or')} too)" if others else value
+    interval = normal_range(attribution, i, j)
+    exact = value if interval and interval[0] == interval[1] else f"about {value}"
+    if interval is None or interval[0] == interval[1]:
+        return exact
+    return f"{exact} ({interval[0]} to {interval[1]})"
+
+
+def _odd_for(attribution: Attribution, i: int, context: Context | None) -> str:
+    """For which values of other features a value is odd."""
+    if context is None or not context.given:
+        return ""
+
+    def values(features: tuple[int, ...]) -> str:
+        return _list(
+            [f"{_name(attribution, k)} {observed(attribution, i, k)}" for k in features], 0
+        )
+
+    name = _name(attribution, context.feature)
+    said = f"{name} is odd for {values(context.given)}"
+    if not context.n_alike:
+        return f"{said}."
+    few = context.given[: context.counted]
+    rows = f"{context.n_alike} normal rows with about " + (
+        "these" if len(few) == len(context.given) else values(few)
+    )
+    count = context.n_as_far
+    far = "none has it" if count == 0 else f"{count} {'has' if count == 1 else 'have'} it"
+    return f"{said}: of {rows}, {far} so far out."
+
+
+def _others(attribution: Attribution, i: int) -> str:
+    """Other features that would do."""
+    offered = []
+    for other in attribution.repair.alternatives[i]:
+        row = attribution.data[i].copy()
+        row[attribution.membership[other.feature]] = other.values
+        value = held(attribution, row, other.feature)
+        offered.append(f"{_name(attribution, other.feature)} {value}")
+    return f"So would {_list(offered, 0, 'or')} instead." if offered else ""
+
+
+def _name(attribution: Attribution, feature: int) -> str:
+    return attribution.feature_names[feature]
+
+
+def _list(texts: list[str], more: int, last: str = "and") -> str:
+    """Texts with commas, and a word before the last."""
+    if more > 0:
+        texts = [*texts, f"{more} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
