@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, Matrix
+from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.attribution import Attribution
 from whyflag.checks import check_kind
 from whyflag.domain import Columns, Domain
@@ -16,6 +16,8 @@ from whyflag.explainer import Explainer
 from whyflag.methods import Method, get_method
 from whyflag.outcome import worst
 from whyflag.prepared import prepare
+from whyflag.repair import Repair, Repairer
+from whyflag.score import Score
 
 BEST = ("near", "wKSH")
 
@@ -106,6 +108,27 @@ class Ensemble:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
         return combine([explainer.explain(X) for explainer in self.explainers])
 
+    def repair(self, X: Any) -> Repair:
+        """Which values of each row would have been normal, with the rest of it as it is.
+
+        The same as `explain(X).repair`. Of several detectors the alarm of all together ends, as
+        `combine` has it.
+        """
+        return self.explain(X).repair
+
+
+@final
+@dataclass(frozen=True)
+class _Average:
+    """Scores of several detectors, each in its unit, on average."""
+
+    scores: tuple[Score, ...]
+    units: tuple[float, ...]
+
+    def __call__(self, X: Matrix) -> Vector:
+        scores = zip(self.scores, self.units, strict=True)
+        return np.asarray(np.mean([score(X) / unit for score, unit in scores], axis=0))
+
 
 def combine(members: Sequence[Attribution]) -> Attribution:
     """Combine attributions of the same rows into one: the average of their shares.
@@ -182,13 +205,28 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
     thresholds = [
         member.threshold / member.unit for member in members if member.threshold is not None
     ]
+    threshold = float(np.mean(thresholds)) if len(thresholds) == len(members) else None
     return replace(
         lead,
         scores=np.mean([member.scores / member.unit for member in members], axis=0),
         base_values=np.mean([member.base_values / member.unit for member in members], axis=0),
-        threshold=float(np.mean(thresholds)) if len(thresholds) == len(members) else None,
+        threshold=threshold,
         unit=1.0,
+        repairer=_repairer(members, lead, threshold),
+        repaired=None,
     )
+
+
+def _repairer(
+    members: Sequence[Attribution], lead: Attribution, threshold: float | None
+) -> Repairer | None:
+    """What repairs rows so that the alarm of all detectors together ends."""
+    scores = tuple(member.repairer.score for member in members if member.repairer is not None)
+    if lead.repairer is None or len(scores) < len(members):
+        return None
+    average = _Average(scores, tuple(member.unit for member in members))
+    score = Score(average, n_features=lead.data.shape[1], threshold=threshold, unit=1.0)
+    return replace(lead.repairer, score=score)
 
 
 def _any_fallback(members: Sequence[Attribution]) -> BoolVector | None:

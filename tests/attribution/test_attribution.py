@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from made import alarming, make
 
-from whyflag import Attribution
+from whyflag import Attribution, Domain
 from whyflag.attribution import concatenate
 from whyflag.outcome import Outcome
+from whyflag.repair import Repairer
+from whyflag.score import Score
 
 
 def test_how_far_above_the_alarm_a_row_is():
@@ -20,8 +22,8 @@ def test_how_far_above_the_alarm_a_row_is():
         make().excess  # noqa: B018
 
 
-def per_row_fields():
-    return [each.name for each in fields(Attribution) if each.metadata.get("per_row")]
+def per_row_fields(record=Attribution):
+    return [each.name for each in fields(record) if each.metadata.get("per_row")]
 
 
 def filled():
@@ -33,13 +35,18 @@ def filled():
         fallback=np.array([True, False]),
         shown=({"age": "old"}, {}),
     )
-    three = concatenate([one, one[0]])
+    repairer = Repairer(Score(lambda X: X.sum(axis=1), threshold=99.0), Domain(3), None)
+    repaired = repairer(one.data, one.data.sum(axis=1), one.shares, one.row_names)
+    three = concatenate([replace(one, repaired=repaired)[rows] for rows in ([0, 1], 0)])
     return replace(three, row_names=("r1", "r2", "r3"), scores=np.array([8.0, 9.0, 10.0]))
 
 
 def assert_rows(part, whole, positions):
-    for name in per_row_fields():
+    for name in per_row_fields(type(part)):
         entries, expected = getattr(part, name), getattr(whole, name)
+        if name == "repaired":
+            assert_rows(entries, expected, positions)
+            continue
         assert len(entries) == len(positions), name
         for entry, i in zip(entries, positions, strict=True):
             np.testing.assert_equal(entry, expected[i], err_msg=name)

@@ -108,18 +108,18 @@ def test_a_beeswarm_has_a_dot_for_each_row_and_feature(attribution):
 
 
 @pytest.mark.parametrize("background", [None, NORMAL.to_numpy()], ids=["alone", "background"])
-def test_a_whatif_shows_both_values_of_each_culprit(attribution, background):
+def test_a_whatif_shows_both_values_of_what_is_repaired(attribution, background):
     ax = plot.whatif(attribution, 0, background=background, max_features=2)
     assert labels(ax)[0] == "b"
-    texts = {text.get_text() for text in ax.texts}
-    assert "9" in texts
-    assert number(attribution.reference[0, 1]) in texts
+    texts = [text.get_text() for text in ax.texts if text.get_text()]
+    assert attribution.repair.changed[0].tolist() == [False, True, False, False]
+    assert len(texts) == 3  # two of the culprit, one of a feature that stays as it is
+    assert {"9", number(attribution.repair.rows[0, 1])} <= set(texts)
 
 
-def test_a_whatif_needs_what_would_have_been_normal():
-    said = Explainer(DETECTOR, NORMAL, "marg")(ODD)
-    with pytest.raises(ValueError, match="ASH and comp do"):
-        plot.whatif(said)
+def test_a_whatif_needs_what_can_be_repaired(attribution):
+    with pytest.raises(ValueError, match="ask an Explainer"):
+        plot.whatif(replace(attribution, repairer=None))
 
 
 def test_agreement_shows_every_member(ensemble):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,6 @@ from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.report.content import MOST_ROWS, content
 from whyflag.report.groups import groups_of
-from whyflag.report.mending import mend
 
 RNG = np.random.default_rng(0)
 NORMAL = pd.DataFrame(RNG.normal(size=(400, 4)), columns=["a", "b", "c", "d"])
@@ -28,7 +28,7 @@ def attribution():
 
 
 def test_it_is_json_with_the_highest_scores_first(attribution):
-    said = content(attribution, EXPLAIN, Distribution.of(NORMAL.to_numpy()))
+    said = content(attribution, Distribution.of(NORMAL.to_numpy()))
     assert json.loads(json.dumps(said, allow_nan=False)) == said
     scores = [row["score"] for row in said["rows"]]
     assert scores == sorted(scores, reverse=True)
@@ -47,34 +47,26 @@ def test_a_row_says_what_was_observed_and_what_would_have_been_normal(attributio
     assert row["base"] + parts == pytest.approx(row["score"], rel=1e-4)
 
 
-def test_mending_moves_the_culprits_alone_and_is_computed_anew(attribution):
-    mended = mend(attribution, EXPLAIN)
-    row = 2  # a and d are to blame
-    for k in (1, 2):
-        point = mended.points[row, k - 1]
-        first = attribution.order[row, :k]
-        assert set(np.flatnonzero(point != attribution.data[row])) == set(first)
-        assert mended.scores[row, k - 1] == pytest.approx(EXPLAIN.score(point[None])[0])
-    assert mended.scores[row, 1] < attribution.threshold < attribution.scores[row]
-    few = attribution.values[4] > 0
-    assert np.isnan(mended.scores[4]).sum() == 4 - few.sum()
+def test_what_is_called_normal_is_the_repair_and_nothing_else(attribution):
+    """No two places show different normal values of one cell."""
+    said = content(attribution)
+    names = [feature["name"] for feature in said["features"]]
+    for row in said["rows"]:
+        i = attribution.row_names.index(row["name"])
+        assert row["sentence"] == attribution.sentences()[i]
+        for feature in row["features"]:
+            j = names.index(said["features"][feature["feature"]]["name"])
+            assert ("normal" in feature) == attribution.repair.changed[i, j]
+            if "normal" in feature:
+                assert feature["to"] == pytest.approx(attribution.repair.rows[i, j], rel=1e-5)
+                assert f"about {feature['normal']}" in row["sentence"]
+                assert " to ".join(feature["range"]) in row["sentence"]
 
 
-def test_mending_one_of_two_that_go_together_does_not_raise_the_score():
-    """What would have been normal for the whole row would: the other one has not moved."""
-    normal = RNG.multivariate_normal([0, 0], [[1, 0.99], [0.99, 1]], size=400)
-    explain = Explainer(GMM(1).fit(normal), normal, "ASH")
-    said = explain([[2.0, 2.8]])  # each within the range of normal rows
-    mended = mend(said, explain)
-    assert mended.scores[0, 0] < said.scores[0]
-    pasted = np.where(said.membership[said.order[0, 0]], said.reference[0], said.data[0])
-    assert explain.score(pasted[None])[0] > said.scores[0]
-
-
-def test_a_page_can_do_without_mending(attribution):
-    assert "mended" not in content(attribution)["rows"][0]
-    row = content(attribution, EXPLAIN)["rows"][0]
-    assert row["mended"][0]["to"][0][1] != row["features"][0]["observed"]
+def test_a_page_can_do_without_a_detector(attribution):
+    row = content(replace(attribution, repairer=None))["rows"][0]
+    assert "sentence" not in row
+    assert not any("normal" in feature for feature in row["features"])
 
 
 def test_rows_with_the_same_culprits_are_a_group(attribution):

@@ -26,7 +26,7 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     explain = Ensemble([Explainer(DETECTOR, NORMAL, method) for method in ("ASH", "wKSH")])
     normal = Distribution.of(NORMAL.to_numpy())
-    write_report(explain(ODD), path, explain=explain, normal=normal, title=f"Odd {EVIL}")
+    write_report(explain(ODD), path, normal=normal, title=f"Odd {EVIL}")
     return path
 
 
@@ -68,7 +68,7 @@ def test_five_hundred_rows_are_under_five_megabytes(tmp_path):
     explain = Explainer(GMM(1, reg_covar=0.1).fit(normal), normal, "IG")
     said = explain(RNG.normal(size=(600, 60)) * 2)
     path = tmp_path / "r.html"
-    write_report(said, path, explain=explain, normal=Distribution.of(normal.to_numpy()))
+    write_report(said, path, normal=Distribution.of(normal.to_numpy()))
     assert path.stat().st_size < 5e6
     assert "Shown are the 500 rows with the highest scores" in path.read_text(encoding="utf-8")
 
@@ -126,10 +126,12 @@ def test_keys_go_from_row_to_row(page):
     assert page.switch_to.active_element.get_attribute("id") == "search"
 
 
-def test_mended_scores_fall_below_the_alarm(page):
-    lines = [line.text for line in all_of(page, ".mended tbody tr")]
-    assert lines[0].startswith("nothing")
-    assert "no alarm" in lines[1]
+def test_a_sentence_says_what_happened_and_what_would_have_been_normal(page):
+    sentence = one_of(page, "#detail-body .sentence").text
+    assert "with the rest as it is" in sentence
+    assert "ends the alarm" in sentence or "end the alarm" in sentence
+    normal = one_of(page, "#detail-body .normal").text
+    assert normal in sentence
 
 
 def test_methods_have_their_say(page):

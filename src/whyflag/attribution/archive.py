@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution.base import Attribution
-from whyflag.attribution.display import normal, observed
+from whyflag.attribution.display import normal, normal_range, observed
 from whyflag.files.atomic import atomically
 from whyflag.repair.packing import pack, unpack
 
@@ -77,6 +77,7 @@ def to_json(attribution: Attribution) -> dict[str, Any]:
                 "base_value": attribution.base_values[i],
                 "flagged": None if flagged is None else flagged[i],
                 "remark": remarks[i] or None,
+                **_repair(attribution, i),
                 "features": [_feature(attribution, i, int(j)) for j in order[i]],
             }
             for i in range(len(attribution))
@@ -93,6 +94,34 @@ def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
         "error": None if errors is None else errors[i, j],
         "observed": observed(attribution, i, j, digits=10),
         "normal": normal(attribution, i, j, digits=6),
+        **_range(attribution, i, j),
+    }
+
+
+def _range(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
+    """How far the normal value can be moved, where that is known."""
+    if not attribution.can_be_repaired:
+        return {}
+    ends = normal_range(attribution, i, j) or (None, None)
+    return dict(zip(("lower", "upper"), ends, strict=True))
+
+
+def _repair(attribution: Attribution, i: int) -> dict[str, Any]:
+    """What would end the alarm."""
+    if not attribution.can_be_repaired:
+        return {}
+    repair, names = attribution.repair, attribution.feature_names
+    return {
+        "sentence": attribution.sentences()[i],
+        "repair": {
+            "features": [names[j] for j in np.flatnonzero(repair.changed[i])],
+            "score": repair.scores[i],
+            "silenced": repair.silenced[i],
+            "alternatives": [
+                {"feature": names[other.feature], "score": other.score}
+                for other in repair.alternatives[i]
+            ],
+        },
     }
 
 

@@ -86,7 +86,7 @@ def _odd_for(attribution: Attribution, i: int, context: Context | None) -> str:
         return f"{said}."
     few = context.given[: context.counted]
     rows = f"{context.n_alike} normal rows with about " + (
-        "these" if len(few) == len(context.given) else values(few)
+        "these values" if len(few) == len(context.given) else values(few)
     )
     count = context.n_as_far
     far = "none has it" if count == 0 else f"{count} {'has' if count == 1 else 'have'} it"

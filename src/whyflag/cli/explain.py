@@ -87,7 +87,10 @@ def _table(
         "error": float,
         "observed": str,
         "normal": str,
+        "lower": str,
+        "upper": str,
         "remark": str,
+        "sentence": str,
     }
     remarks: list[str] = []
     with output_of(output, kind, columns, raw=raw) as write:
@@ -97,10 +100,12 @@ def _table(
             blamed = said.order[:, :top]
             rows = [
                 (
-                    {**part.record(i), "remark": remark or None},
+                    {**part.record(i), "remark": remark or None, "sentence": sentence},
                     _culprits(said, i, blamed[i]),
                 )
-                for i, remark in enumerate(remarks[-len(part) :])
+                for i, (remark, sentence) in enumerate(
+                    zip(said.remarks, said.sentences(), strict=True)
+                )
             ]
             if kind == Format.JSONL:
                 write([{**row, "culprits": culprits} for row, culprits in rows])
@@ -110,10 +115,11 @@ def _table(
 
 
 def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, Any]]:
-    from whyflag.attribution.display import normal, observed
+    from whyflag.attribution.display import normal, normal_range, observed
 
     def culprit(rank: int, j: int) -> dict[str, Any]:
         error = None if said.standard_errors is None else float(said.standard_errors[i, j])
+        lower, upper = normal_range(said, i, j) or (None, None)
         return {
             "rank": rank,
             "feature": said.feature_names[j],
@@ -121,6 +127,8 @@ def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, An
             "error": error if error and np.isfinite(error) else None,
             "observed": observed(said, i, j, digits=10),
             "normal": normal(said, i, j, digits=6),
+            "lower": lower,
+            "upper": upper,
         }
 
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
@@ -142,7 +150,6 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
     write_report(
         said,
         output,
-        explain=explainer,
         normal=scored.model.normal,
         title=f"Why were these rows of {Path(scored.name).name} flagged?",
         n_rows=scored.n_chosen,

@@ -83,11 +83,12 @@ class _Lines:
     """The first lines of a table for people: narrow, and each row named once."""
 
     def __init__(self, columns: Mapping[str, type]) -> None:
-        hidden = ("rank", "error", "flagged", "remark")
+        hidden = ("rank", "error", "flagged", "lower", "upper", "remark", "sentence")
         self._columns = [name for name in columns if name not in hidden]
         self._table = Table(box=SIMPLE, pad_edge=False)
         for name in self._columns:
             self._table.add_column(name, justify="left" if columns[name] is str else "right")
+        self._sentences: list[str] = []
         self._remarks: list[str] = []
         self._left_out = 0
 
@@ -99,8 +100,11 @@ class _Lines:
             first = record.get("rank", 1) == 1
             if first and "rank" in record and self._table.row_count:
                 self._table.add_section()
+            name = record.get("id", record["row"])
+            if first and record.get("sentence"):
+                self._sentences.append(f"{name}: {record['sentence']}")
             if first and record.get("remark"):
-                self._remarks.append(f"! {record.get('id', record['row'])}: {record['remark']}")
+                self._remarks.append(f"! {name}: {record['remark']}")
             self._table.add_row(
                 *(
                     self._text(name, record) if first or name not in _OF_THE_ROW else ""
@@ -119,6 +123,8 @@ class _Lines:
             say(f"{self._left_out} more lines; -o FILE.csv writes them all.")
 
     def _print(self, where: Console) -> None:
+        for sentence in self._sentences:
+            where.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
         where.print(self._table)
         for remark in self._remarks:
             where.print(escape(plain(remark)), highlight=False, soft_wrap=True)
@@ -132,6 +138,8 @@ class _Lines:
             text += " ⚑"
         if name == "score" and record.get("remark"):
             text += " !"
+        if name == "normal" and record["lower"] not in (None, record["upper"]):
+            text += f" ({plain(record['lower'])} to {plain(record['upper'])})"
         if name == "attribution" and record["error"]:
             text += f" ± {2 * record['error']:.2g}"
         return escape(text)

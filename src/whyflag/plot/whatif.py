@@ -20,29 +20,28 @@ def whatif(
     max_features: int = 8,
     ax: Any = None,
 ) -> Any:
-    """Draw what was observed in a row, and the values that would have been normal.
+    """Draw what was observed in a row, and what would have been normal with the rest as it is.
+
+    A feature that does not have to change has a single point.
 
     Args:
-        attribution: What is drawn; by a method that says what would have been normal.
+        attribution: What is drawn: what an Explainer or an Ensemble returned.
         row: Position of a row.
         background: Normal rows, (n, d): their middle 90 % is shown behind each feature.
         max_features: The features with the largest attributions.
         ax: Axes to draw into.
     """
-    if attribution.reference is None:
-        raise ValueError(
-            f"{attribution.method} does not say what would have been normal; near, ASH and comp do."
-        )
+    repaired = attribution.repair.rows
     row = check_row(attribution, row)
     d = attribution.data.shape[1]
     normal = None if background is None else check_rows(background, d, name="background")
     blamed = attribution.order[row, :max_features]
     # A group has no one value to draw: the columns of its own that move most stand for it.
-    columns = [_mover(attribution, attribution.reference[row], row, j) for j in blamed]
+    columns = [_mover(attribution, repaired[row], row, j) for j in blamed]
     ax = new_axes(ax, len(columns), height=0.5)
     labels = []
     for y, (feature, column) in enumerate(zip(blamed, columns, strict=True)):
-        value, target = attribution.data[row, column], attribution.reference[row, column]
+        value, target = attribution.data[row, column], repaired[row, column]
         unit = abs(value - target) or 1.0
         if normal is not None:
             low, middle, high = np.percentile(normal[:, column], [5, 50, 95])
@@ -56,18 +55,31 @@ def whatif(
             )
             ax.plot([(middle - target) / unit] * 2, [y - 0.25, y + 0.25], color=PALE, lw=1.2)
         start = (value - target) / unit
-        ax.annotate(
-            "",
-            (0, y),
-            xytext=(start, y),
-            arrowprops={"arrowstyle": "->", "color": INK, "lw": 1.2, "shrinkA": 4, "shrinkB": 4},
-        )
         ax.plot(start, y, "o", color=RAISES, ms=7)
-        ax.plot(0, y, "o", color=LOWERS, ms=7)
+        if attribution.repair.changed[row, feature]:
+            low, high = (
+                (end[row, column] - target) / unit
+                for end in (attribution.repair.lower, attribution.repair.upper)
+            )
+            if np.isfinite(low):  # none of a category, or where the alarm goes on
+                ax.plot([low, high], [y, y], color=LOWERS, lw=5, alpha=0.35)
+            ax.annotate(
+                "",
+                (0, y),
+                xytext=(start, y),
+                arrowprops={
+                    "arrowstyle": "->",
+                    "color": INK,
+                    "lw": 1.2,
+                    "shrinkA": 4,
+                    "shrinkB": 4,
+                },
+            )
+            ax.plot(0, y, "o", color=LOWERS, ms=7)
         texts = (
             (start, observed(attribution, row, feature), start >= 0),
-            (0, held(attribution, attribution.reference[row], feature), start < 0),
-        )
+            (0, held(attribution, repaired[row], feature), start < 0),
+        )[: 1 + bool(attribution.repair.changed[row, feature])]
         for x, text, right in texts:
             ax.annotate(
                 text,
@@ -84,7 +96,7 @@ def whatif(
     ax.set_xticks([])
     ax.margins(x=0.2)
     ax.spines[["bottom", "left"]].set_visible(False)
-    ax.set_xlabel("observed (orange) → would have been normal (blue)")
+    ax.set_xlabel("observed (orange) → would have been normal (blue), and how far it can be moved")
     ax.set_title(title_of(attribution, row), loc="left")
     return ax
 

@@ -11,7 +11,7 @@ from whyflag.domain import Domain
 from whyflag.nearness import distance
 
 LOOKED_AT = 2000  # normal rows, at most
-NEAR = 16  # rows whose residuals count
+NEAR = 8  # rows that count
 FAR = 4.0  # scales: a value that is further away predicts no more than one that is so far
 RIDGE = 0.01  # of a variance, so that columns that go together exactly can be told apart
 
@@ -36,7 +36,8 @@ class Expected:
         self._domain = domain
         self._center = np.median(self.rows, axis=0)
         z = self._scaled(self.rows)
-        covariance = np.cov(z.T).reshape(z.shape[1], -1)
+        off = z - z.mean(axis=0)
+        covariance = off.T @ off / len(z)  # d x d; of a single row it is zero
         ridge = RIDGE + z.shape[1] / len(z)
         self._precision = np.linalg.inv(covariance + ridge * np.eye(z.shape[1]))  # d x d
         self._z = z

@@ -8,7 +8,8 @@ from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.repair.trials import Trials
 
-FIRST = 48  # values between the repaired one and the bound
+FIRST = 24  # values between the repaired one and the bound, evenly, and as many in proportion
+NEAREST = 0.01  # scales: where those in proportion begin
 CLOSER = 8  # values between the last quiet one and the first that is not
 ROUNDS = 3
 
@@ -52,8 +53,8 @@ def _reach(
     """The last quiet value on the way from each repaired one to its limit: (b,)."""
     quiet, noisy = rows[owner, column], limit
     pairs = np.arange(len(owner))
-    for steps in (FIRST, *[CLOSER] * ROUNDS):
-        share = np.arange(1, steps + 1) / steps
+    for share in _shares(np.abs(limit - quiet) / domain.scale[column]):
+        steps = share.shape[1]
         values = quiet[:, None] + share * (noisy - quiet)[:, None]  # b x steps
         # At the bound itself, not beside it by rounding.
         values[:, -1] = noisy
@@ -70,3 +71,15 @@ def _reach(
         quiet = np.where(count > 0, last, quiet)
         noisy = np.where(count < steps, next_, quiet)
     return quiet
+
+
+def _shares(spans: Vector) -> list[Matrix]:
+    """Where values are tried on the way, in each round, as parts of it: (b,) -> (b, steps) each.
+
+    A bound can be so far away that even steps would jump over all that matters.
+    """
+    even = np.arange(1, FIRST + 1) / FIRST
+    begin = np.minimum(1.0, NEAREST / np.maximum(spans, NEAREST))[:, None]
+    first = np.sort(np.hstack([np.broadcast_to(even, (len(spans), FIRST)), begin ** (1 - even)]))
+    closer = np.broadcast_to(np.arange(1, CLOSER + 1) / CLOSER, (len(spans), CLOSER))
+    return [first, *[closer] * ROUNDS]

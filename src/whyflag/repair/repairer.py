@@ -174,8 +174,8 @@ class Repairer:
             return self.rows
         if len(self.domain.typical):
             return self.domain.typical
-        middle = np.nan_to_num((self.domain.lower + self.domain.upper) / 2, posinf=0.0, neginf=0.0)
-        return np.where(np.isnan(self.domain.center), middle, self.domain.center)[None]
+        anywhere = np.clip(0.0, self.domain.lower, self.domain.upper)
+        return np.where(np.isnan(self.domain.center), anywhere, self.domain.center)[None]
 
     @cached_property
     def _inside(self) -> Domain:

@@ -173,7 +173,8 @@ class Search:
         self, found: Found, x: Vector, row: Vector, score: float, i: int, shares: Vector
     ) -> None:
         """Take changes out again that are not needed, those of the smallest share first."""
-        enough = max(self.alarm, score + WORTH * (found.scores[i] - score))
+        quiet = score <= self.alarm
+        enough = self.alarm if quiet else score + WORTH * (found.scores[i] - score)
         changed = (self.domain.membership & (row != x)).any(axis=1)  # p
         for j in np.argsort(shares, kind="stable"):
             if not changed[j] or changed.sum() == 1:

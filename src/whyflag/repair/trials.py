@@ -46,5 +46,5 @@ class Trials:
                 own = self.membership[feature]
                 points[:, ends[feature] : ends[feature + 1], own] = offered[some]
             whose = np.repeat(owner[some], ends[-1])
-            scores[some] = self.of(points.reshape(-1, d), whose).reshape(-1, ends[-1])
+            scores[some] = self.of(points.reshape(-1, d), whose).reshape(points.shape[:2])
         return [scores[:, begin:end] for begin, end in pairwise(ends)]

@@ -11,7 +11,6 @@ from whyflag.domain import Domain
 from whyflag.repair.expected import NEAR, Expected
 
 LEVELS = 24  # quantiles of a column that are tried
-NEIGHBOURS = 8  # near rows whose values are tried
 MOST_PATTERNS = 64  # of a feature of several columns
 
 
@@ -53,7 +52,7 @@ class Values:
         nearest = np.array(near)  # n x k x p
         values = []
         for feature, columns in enumerate(members):
-            own = rows[:, columns][nearest[:, :NEIGHBOURS, feature]]  # n x k x s
+            own = rows[:, columns][nearest[:, :, feature]]  # n x k x s
             known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
             first = guess[:, None, columns]
             if columns.sum() > 1:
@@ -69,10 +68,9 @@ class Values:
         columns = features @ self._domain.membership  # d
         far = self._expected.apart(x, np.where(features, 0.0, weights)).sum(axis=1, keepdims=True)
         near = self._expected.nearest(far, NEAR)[:, 0]
-        found = np.repeat(x[None], 1 + NEIGHBOURS, axis=0)
+        found = np.repeat(x[None], 1 + len(near), axis=0)
         found[0, columns] = self._expected.of_some(x, columns, near)
-        found = found[: 1 + len(near[:NEIGHBOURS])]
-        found[1:, columns] = self._expected.rows[near[:NEIGHBOURS]][:, columns]
+        found[1:, columns] = self._expected.rows[near][:, columns]
         # What is expected of several columns of a feature need not be a value of it.
         several = self._domain.membership[features]
         for own in several[several.sum(axis=1) > 1]:

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from whyflag.attribution import Attribution
-from whyflag.attribution.display import categories_of, held, observed
+from whyflag.attribution.display import categories_of, held, normal_range, observed
 from whyflag.distribution import Distribution
-from whyflag.explainer import Explainer
 from whyflag.report.groups import groups_of
-from whyflag.report.mending import Mended, mend
 
 MOST_ROWS = 500
 MOST_FEATURES = 10
@@ -20,19 +18,17 @@ DIGITS = 6  # significant ones
 
 def content(
     attribution: Attribution,
-    explain: Explainer | None = None,
     normal: Distribution | None = None,
 ) -> dict[str, Any]:
     """All that the page shows, of the rows with the highest scores.
 
     Args:
         attribution: What is reported.
-        explain: What made it, to compute the score with repaired culprits.
         normal: How normal values are distributed, to set observed ones against.
     """
     order = np.argsort(-attribution.scores, kind="stable")[:MOST_ROWS]
     shown = attribution[order]
-    mended = None if explain is None else mend(shown, explain)
+    sentences = shown.sentences() if shown.can_be_repaired else None
     groups = groups_of(shown)
     group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
     remarks = shown.remarks
@@ -52,8 +48,8 @@ def content(
         )
         if shown.threshold is not None:
             row["flagged"] = bool(shown.flagged[i])
-        if mended is not None:
-            row["mended"] = _mended(shown, i, mended)
+        if sentences is not None:
+            row["sentence"] = sentences[i]
         if agreement is not None:
             row["agreement"] = _number(agreement[i])
             row["members"] = [
@@ -105,26 +101,13 @@ def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
     if attribution.standard_errors is not None and attribution.standard_errors[i, j] > 0:
         error = attribution.standard_errors[i, j]
         said["error"] = _number(error) if np.isfinite(error) else None
-    if attribution.reference is not None:
-        said["normal"] = held(attribution, attribution.reference[i], j)
+    if attribution.can_be_repaired and attribution.repair.changed[i, j]:
+        said["normal"] = held(attribution, attribution.repair.rows[i], j)
         if single:
-            said["to"] = _number(attribution.reference[i, attribution.membership[j]][0])
+            said["to"] = _number(attribution.repair.rows[i, attribution.membership[j]][0])
+        if ends := normal_range(attribution, i, j):
+            said["range"] = list(ends)
     return said
-
-
-def _mended(attribution: Attribution, i: int, mended: Mended) -> list[dict[str, Any]]:
-    """The score with the first 1, 2, ... culprits repaired, and what they then have."""
-    return [
-        {
-            "score": _number(score),
-            "to": [
-                [int(j), held(attribution, mended.points[i, k], j)]
-                for j in mended.features[i, : k + 1]
-            ],
-        }
-        for k, score in enumerate(mended.scores[i])
-        if not np.isnan(score)
-    ]
 
 
 def _distribution(attribution: Attribution, j: int, normal: Distribution | None) -> dict[str, Any]:

@@ -138,10 +138,11 @@
   const show = (row) => {
     document.getElementById("detail-title").textContent = `Row ${row.name}`;
     const parts = [];
+    if (row.sentence) parts.push(element("p", row.sentence, { class: "sentence" }));
     let said = `Score ${number(row.score)}`;
     if (data.threshold !== null) said += row.flagged ? `, above the alarm at ${number(data.threshold)}.` : `, below the alarm at ${number(data.threshold)}.`;
     else said += ".";
-    if (data.additive) said += ` Normal would be ${number(row.base)}.`;
+    if (data.additive) said += ` The attributions start at ${number(row.base)}, the score of a normal row.`;
     parts.push(element("p", said));
     if (row.remark) parts.push(element("p", row.remark, { class: "remark", role: "note" }));
 
@@ -161,6 +162,7 @@
       const change = element("td", undefined, { class: "change" });
       change.append(element("strong", one.observed));
       if (one.normal !== undefined) change.append(" → ", element("span", one.normal, { class: "normal" }));
+      if (one.range && one.range[0] !== one.range[1]) change.append(element("span", ` (${one.range[0]} to ${one.range[1]})`, { class: "range" }));
       const place = element("td", undefined, { class: "where" });
       place.append(where(one));
       line.append(element("th", nameOf(one.feature), { scope: "row" }), element("td", signed(one.value), { class: "number" }), bar, change, place);
@@ -177,29 +179,6 @@
     table.append(thead, lines);
     parts.push(table);
 
-    if (row.mended && row.mended.length) {
-      parts.push(element("h3", "If only these were repaired"));
-      const mended = element("table", undefined, { class: "mended" });
-      const first = element("tr");
-      first.append(element("th", "Moved to what goes best with the rest of the row", { scope: "col" }), element("th", "Score, computed anew", { scope: "col" }));
-      const top = element("thead");
-      top.append(first);
-      const rest = element("tbody");
-      const low = Math.min(row.base, ...row.mended.map((one) => one.score)), span = row.score - low || 1;
-      const steps = [["nothing", row.score], ...row.mended.map((one) => [one.to.map(([j, value]) => `${nameOf(j)} → ${value}`).join(", "), one.score])];
-      for (const [names, score] of steps) {
-        const line = element("tr");
-        const cell = element("td");
-        const fine = data.threshold !== null && score <= data.threshold;
-        const bar = element("span", undefined, { class: fine ? "fall fine" : "fall", "aria-hidden": "true" });
-        bar.style.width = `${(45 * (score - low)) / span}%`;
-        cell.append(bar, number(score) + (fine ? ", no alarm" : ""));
-        line.append(element("td", names), cell);
-        rest.append(line);
-      }
-      mended.append(top, rest);
-      parts.push(mended);
-    }
     if (row.members) {
       parts.push(element("h3", `Methods agree on ${Math.round(100 * row.agreement)} % of the shares`));
       const said = element("table", undefined, { class: "members" });

@@ -5,24 +5,19 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 from jinja2 import Environment, StrictUndefined
 
 from whyflag import __version__
 from whyflag.attribution import Attribution
 from whyflag.distribution import Distribution
-from whyflag.ensemble import Ensemble
-from whyflag.explainer import Explainer
 from whyflag.files.atomic import atomically
 from whyflag.report.content import content
-from whyflag.score import evaluate
 
 
 def write_report(
     attribution: Attribution,
     path: str | Path,
     *,
-    explain: Explainer | Ensemble | None = None,
     normal: Distribution | None = None,
     title: str = "Why were these rows flagged?",
     n_rows: int | None = None,
@@ -33,8 +28,6 @@ def write_report(
     Args:
         attribution: What is reported. Of more than 500 rows, those with the highest scores.
         path: The file.
-        explain: What made it: the page then says how far the score falls if only the culprits
-            are repaired, computed anew.
         normal: How normal values are distributed (`Distribution.of(X_normal)`): the page then
             shows where each value lies among them.
         title: The title.
@@ -44,7 +37,7 @@ def write_report(
     parts = files("whyflag.report")
     # Everything that is filled in is escaped; data and code are apart.
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    data = content(attribution, _of_one_detector(attribution, explain), normal)
+    data = content(attribution, normal)
     data["n_rows"] = data["n_rows"] if n_rows is None else n_rows
     data["n_flagged"] = data["n_flagged"] if n_flagged is None else n_flagged
     template = environment.from_string((parts / "page.html").read_text(encoding="utf-8"))
@@ -57,14 +50,3 @@ def write_report(
     )
     with atomically(Path(path)) as beside:
         beside.write_text(page, encoding="utf-8")
-
-
-def _of_one_detector(
-    attribution: Attribution, explain: Explainer | Ensemble | None
-) -> Explainer | None:
-    """What can score a repaired row: of several detectors there is no one score."""
-    if not isinstance(explain, Ensemble):
-        return explain
-    first = explain.explainers[0]
-    same = np.allclose(evaluate(first.score, attribution.data), attribution.scores)
-    return first if same else None
