@@ -20,7 +20,9 @@ def app(monkeypatch):
 
     def make(**values):
         found = [EntryPoint(name, value, paper.GROUP) for name, value in values.items()]
-        monkeypatch.setattr(paper, "entry_points", lambda group: found)
+        monkeypatch.setattr(
+            paper, "entry_points", lambda group, name: [each for each in found if each.name == name]
+        )
         made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         paper.add_commands(made)
         return made
@@ -36,13 +38,15 @@ def run(app, *arguments):
 def test_a_command_that_is_found_is_run_with_its_options(app):
     made = app(reproduce=f"{__name__}:hello")
     assert run(made, "reproduce", "--name", "all") == (0, "hello all\n")
-    code, said = run(made, "--help")
+    code, said = run(made, "reproduce", "--help")
     assert code == 0
     assert "Say hello." in said
+    assert "--name" in said
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--quick",), ("-o", "folder", "--seeds", "2"), ("file", "--", "--x")]
+    "arguments",
+    [(), ("--help",), ("--quick",), ("-o", "folder", "--seeds", "2"), ("file", "--", "--x")],
 )
 def test_without_it_one_line_says_what_to_install_whatever_is_asked(app, arguments):
     code, said = run(app(), "reproduce", *arguments)
@@ -50,8 +54,9 @@ def test_without_it_one_line_says_what_to_install_whatever_is_asked(app, argumen
     assert said == f"{WITHOUT}in a clone, pip install ./paper.\n"
 
 
-def test_without_it_help_names_the_commands(app):
-    code, said = run(app(), "--help")
+@pytest.mark.parametrize("found", [{}, {"reproduce": f"{__name__}:hello"}], ids=["no", "yes"])
+def test_help_names_the_commands_with_it_and_without(app, found):
+    code, said = run(app(**found), "--help")
     assert code == 0
     assert "List the paper's data sets (with whyflag-paper)." in said
     assert "Rerun the paper's experiments (with whyflag-paper)." in said

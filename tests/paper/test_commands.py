@@ -19,12 +19,6 @@ def in_a_line(said):
     return " ".join(said.output.split())
 
 
-def test_help_has_the_commands_as_they_are_here():
-    said = in_a_line(run("--help"))
-    assert "List the paper's data sets; with --fetch, download them." in said
-    assert "Rerun the paper's experiments, and set its tables beside ours." in said
-
-
 @pytest.mark.parametrize(
     ("command", "options"),
     [

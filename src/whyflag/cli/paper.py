@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 
 import typer
 
@@ -17,35 +16,28 @@ COMMANDS = {
 INSTALL = (
     "needs the whyflag-paper package: pip install whyflag-paper; in a clone, pip install ./paper."
 )
-ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True}
+# Whatever is asked of a command, --help too, goes to the one that is found.
+ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands as they are found, or in their place what says how to get them."""
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    """Add the commands; what is behind them is looked for when one is asked for."""
     for name, summary in COMMANDS.items():
-        try:
-            app.command(name)(_load(name, found.get(name)))
-        except ImportError as error:
-            # Whatever was asked of it, the answer is the same.
-            app.command(name, help=summary, context_settings=ANYTHING)(_refusal(error))
+        app.command(name, help=summary, context_settings=ANYTHING)(_run)
 
 
-def _load(name: str, entry: EntryPoint | None) -> Callable[..., None]:
-    if entry is None:
+@errors_in_a_line
+def _run(context: typer.Context) -> None:
+    name = str(context.info_name)
+    found = next(iter(entry_points(group=GROUP, name=name)), None)
+    if found is None:
         raise ImportError(f"`whyflag {name}` {INSTALL}")
     try:
-        command: Callable[..., None] = entry.load()
+        command = found.load()
     except (ImportError, AttributeError) as error:
         raise ImportError(
             f"`whyflag {name}` {INSTALL} The one that is here cannot be loaded: {error}."
         ) from error
-    return command
-
-
-def _refusal(error: ImportError) -> Callable[..., None]:
-    @errors_in_a_line
-    def refuse() -> None:
-        raise error
-
-    return refuse
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    app(context.args, prog_name=context.command_path)
