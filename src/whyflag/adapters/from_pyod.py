@@ -10,7 +10,8 @@ from typing import Any, final
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from whyflag.adapters import from_sklearn
+from whyflag.adapters import formulas
+from whyflag.adapters.from_sklearn import keeping_digits
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score
 from whyflag.adapters.tails import TailProbability
@@ -64,7 +65,7 @@ class _Own:
         own = deepcopy(self.detector)
         rows = X
         if inner := {"GMM": "detector_", "KDE": "kde_"}.get(type(own).__name__):
-            detector, rows = from_sklearn.keeping_digits(getattr(own, inner), X)
+            detector, rows = keeping_digits(getattr(own, inner), X)
             setattr(own, inner, detector)
         return np.asarray(own.decision_function(rows), dtype=np.float64)
 
@@ -85,15 +86,15 @@ def _known(detector: Any) -> Score | None:
     return score
 
 
-def _one_class_svm(detector: Any) -> from_sklearn.Formula | None:
+def _one_class_svm(detector: Any) -> formulas.Formula | None:
     # PyOD counts from the boundary, scikit-learn's `score_samples` from zero.
     machine = detector.detector_
-    return from_sklearn.one_class_svm(machine, added=float(machine.offset_[0]))
+    return formulas.one_class_svm(machine, added=float(machine.offset_[0]))
 
 
-def _isolation_forest(detector: Any) -> from_sklearn.Formula:
+def _isolation_forest(detector: Any) -> formulas.Formula:
     forest = detector.detector_
-    return from_sklearn.isolation_forest(forest, added=float(forest.offset_))
+    return formulas.isolation_forest(forest, added=float(forest.offset_))
 
 
 def _minimum_covariance(detector: Any) -> MahalanobisDistance:
@@ -135,12 +136,12 @@ class DistanceSum:
         return value, gradient
 
 
-_FORMULAS: dict[str, Callable[[Any], from_sklearn.Formula | None]] = {
+_FORMULAS: dict[str, Callable[[Any], formulas.Formula | None]] = {
     "COPOD": lambda detector: TailProbability(detector.X_train, average=True),
     "ECOD": lambda detector: TailProbability(detector.X_train, average=False),
-    "GMM": lambda detector: from_sklearn.gaussian_mixture(detector.detector_),
+    "GMM": lambda detector: formulas.gaussian_mixture(detector.detector_),
     "IForest": _isolation_forest,
-    "KDE": lambda detector: from_sklearn.kernel_density(detector.kde_),
+    "KDE": lambda detector: formulas.kernel_density(detector.kde_),
     "MCD": _minimum_covariance,
     "OCSVM": _one_class_svm,
     "PCA": _principal_components,
