@@ -8,7 +8,7 @@ from typing import Literal, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, Matrix, Vector
-from whyflag.batches import batches
+from whyflag.batches import CALL, batches
 from whyflag.score import Gradient, Marginals, Score
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid"]
@@ -73,14 +73,14 @@ class KernelExpansion:
 
     def __call__(self, X: Matrix) -> Vector:
         value = np.empty(len(X))
-        for rows in batches(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support), CALL):
             value[rows] = self._kernel(X[rows], self._support) @ self._coefficients
         return self._constant - value
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The score and its gradient: (n, d) -> (n,), (n, d)."""
         gradient = np.empty_like(X)
-        for rows in batches(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support), CALL):
             part = X[rows]
             weights = np.broadcast_to(-self._coefficients, (len(part), len(self._support)))
             gradient[rows] = self._kernel.pullback(part, self._support, weights)
@@ -112,7 +112,7 @@ class KernelDensityEnergy:
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The energy and its gradient: (n, d) -> (n,), (n, d)."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
-        for rows in batches(len(X), len(self._support)):
+        for rows in batches(len(X), len(self._support), CALL):
             part = X[rows]
             log_joint = self._log_weights - squared_distances(part, self._support) / (
                 2 * self._variance

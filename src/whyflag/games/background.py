@@ -21,7 +21,7 @@ from whyflag.arrays import (
 )
 from whyflag.checks import check_whole
 from whyflag.domain import Domain
-from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
 from whyflag.games.by_trees import shapley_by_trees
 from whyflag.nearness import coarse, distance
 from whyflag.score import Score, Trees, evaluate
@@ -98,13 +98,15 @@ class _BackgroundGame(Game):
         choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
         k, d = self._references.shape[1:]
         values = np.empty((len(chosen), len(z)))
+        where = room(d)
         for tile, some in tiles(len(chosen), len(z), d, k):
             these = chosen[tile]
             r, c = len(these), some.stop - some.start
             options = np.empty((d, k, r, 2))
             options[..., 0] = self._X[these].T[:, None, :]
             options[..., 1] = self._references[these].T
-            points = options.reshape(d, k * r, 2) @ choice[:, :, some]  # d x kr x c
+            points = where[: d * k * r * c].reshape(d, k * r, c)
+            np.matmul(options.reshape(d, k * r, 2), choice[:, :, some], out=points)
             value = evaluate(self._score, points.reshape(d, -1).T).reshape(k, r, c)
             if self._secant is not None:
                 value -= self._secant(value, these)

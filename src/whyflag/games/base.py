@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_rows
-from whyflag.batches import CALL, batch_size
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector, check_rows
+from whyflag.batches import CALL, WORK, batch_size
 from whyflag.domain import Domain
 from whyflag.score import Score
 
@@ -77,6 +77,16 @@ def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slic
     for top in range(0, n, height):
         for left in range(0, m, width):
             yield slice(top, min(top + height, n)), slice(left, min(left + width, m))
+
+
+def room(d: int) -> Vector:
+    """An array for the points of one tile after another, each of d numbers.
+
+    It is larger than they need. glibc keeps freed memory for the next array up to twice the
+    largest array so far, and what a score makes of its points is several times their size: with
+    less, each tile would wait for new pages, longer than for its scores.
+    """
+    return np.empty(max(WORK, batch_size(d, CALL, FEWEST) * d))
 
 
 def start_count(n: int) -> IntVector:

@@ -11,7 +11,7 @@ import numpy as np
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_coalitions
 from whyflag.checks import check_number
 from whyflag.domain import Domain
-from whyflag.games.base import CharacteristicFunction, Game, start_count, tiles
+from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
 from whyflag.games.coalition_minimum import CoalitionMinimum
 from whyflag.minimise import GAMMA, LIMITS, Limits, minimise
 from whyflag.outcome import Outcome
@@ -155,11 +155,13 @@ class _RelaxedGame(Game):
         part = np.vstack([np.ones(len(z)), (z & movable).T])  # (p + 1) x m
         part /= part.sum(axis=0)
         values = np.empty((len(chosen), len(z)))
+        where = room(d)
         for tile, some in tiles(len(chosen), len(z), d):
             these = chosen[tile]
             r, c = len(these), some.stop - some.start
             minima = self._minima[:, these].reshape(d * r, -1)
-            points = (minima @ part[:, some]).reshape(d, r, c)
+            points = where[: d * r * c].reshape(d, r, c)
+            np.matmul(minima, part[:, some], out=points.reshape(d * r, c))
             # Products are faster than a branch for each value, and as exact: 0·a + 1·x = x.
             points *= absent[:, :, some]
             points += self._X[these].T[:, :, None] * present[:, :, some]
