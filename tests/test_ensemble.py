@@ -212,6 +212,12 @@ def test_an_ensemble_of_nobody_is_refused():
         combine([])
 
 
+@pytest.mark.parametrize("methods", [(), "near"], ids=repr)
+def test_methods_that_are_no_list_are_refused(methods):
+    with pytest.raises(ValueError, match="`methods` must be a list of methods"):
+        Ensemble.of(lambda X: X.sum(axis=1), np.eye(3), methods)
+
+
 def test_members_with_other_players_are_refused():
     grouped = Explainer(GAUSSIANS, NORMAL, domain=Domain(5, players={"pair": [0, 1]}))
     with pytest.raises(ValueError, match=r"same features in the same order.*'pair'"):

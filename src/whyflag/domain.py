@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Tensor, Vector
+from whyflag.checks import check_kind
 from whyflag.clusters import cluster_centers
 from whyflag.kinds import Kinds
 from whyflag.table import read_table
@@ -91,6 +92,7 @@ class Domain:
         self.typical: Matrix = self._typical(typical)  # k x d
         self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
         self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
+        check_kind("players", players or {}, Mapping, "lists of columns by name")
         self._groups = {
             name: self._mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
         }
@@ -292,6 +294,8 @@ class Domain:
         return given.copy()
 
     def _mask(self, chosen: Columns, name: str) -> BoolVector:
+        if isinstance(chosen, str):  # whose letters may be names too
+            raise ValueError(f"`{name}` must be a list of columns, got {chosen!r}.")
         given = np.asarray(chosen)
         if given.dtype == np.bool_ and given.shape == (self.n_columns,):
             return given.copy()

@@ -67,6 +67,8 @@ class Ensemble:
         >>> explain([[0.0, 9.0, 0.0]]).top(1)["feature"].item()
         'x1'
         """
+        if isinstance(methods, str) or not methods:
+            raise ValueError(f"`methods` must be a list of methods, got {methods!r}.")
         prepared = prepare(
             detector,
             background,

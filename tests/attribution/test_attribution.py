@@ -109,6 +109,11 @@ def test_rows_of_rows_are_refused(rows):
         make()[rows]
 
 
+def test_a_name_in_place_of_a_position_is_refused():
+    with pytest.raises(IndexError, match=r"by position; `row\('r1'\)` finds one by its name"):
+        make()["r1"]
+
+
 def test_a_row_is_found_by_its_name():
     row = filled().row("r2")
     assert_rows(row, filled(), [1])

@@ -38,7 +38,7 @@ def test_top_shows_a_group_as_a_tuple_and_no_normal_value_where_there_is_none():
 
 
 def test_top_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="`k` must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="`k` must be a whole number, at least 1, got 0"):
         make().top(0)
 
 

@@ -187,6 +187,8 @@ class Attribution(Contributions):
         return tables.as_html(self)
 
     def __getitem__(self, rows: Any) -> Attribution:
+        if isinstance(rows, str):
+            raise IndexError(f"Rows are chosen by position; `row({rows!r})` finds one by its name.")
         chosen = np.atleast_1d(np.arange(len(self))[rows])
         if chosen.ndim > 1:
             raise IndexError(f"Rows are chosen by positions or one bool for each, got {rows!r}.")

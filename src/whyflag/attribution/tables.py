@@ -9,6 +9,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix
 from whyflag.attribution.display import normal, number, observed
+from whyflag.checks import check_whole
 from whyflag.extras import require
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
     """The k largest attributions of each row, with what was observed and what is normal."""
     import pandas as pd
 
-    if k < 1:
-        raise ValueError(f"`k` must be at least 1, got {k}.")
+    check_whole("k", k, at_least=1)
     errors = attribution.standard_errors
     repaired = attribution.can_be_repaired
     normal_rows = attribution.repair.rows if repaired else attribution.reference
