@@ -57,7 +57,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         _take_copy(folder)
         reach = Reach(copy)
-        reach.measure(sorted({mutant.path for mutant in mutants.values()}))
+        reach.measure(sorted({mutant.path for mutant in mutants.values()}), options.near)
         todo = {}
         for key, mutant in mutants.items():
             before = kept.get(key, {})
@@ -98,6 +98,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--minutes", type=float, default=40, help="after which none is begun")
     parser.add_argument("--seconds", type=float, default=30, help="of tests for each mutant")
+    parser.add_argument("--near", action="store_true", help="only tests of the modules themselves")
     parser.add_argument(
         "--survivors", action="store_true", help="only those that survived the last time"
     )

@@ -17,25 +17,27 @@ from tests.mutants.changes import Mutant
 from tests.mutants.running import COPIED, ROOT, in_process
 
 KEPT = ROOT / ".mutants" / "reach.json"
-# Tests of the numerical core, and of what stands on it as far as they are about numbers. Those of
-# abilities are left out: they are more than all others together.
-PLACES = (
-    "tests/adapters/test_as_score.py",
-    "tests/adapters/test_forest.py",
-    "tests/adapters/test_from_sklearn.py",
-    "tests/adapters/test_from_torch.py",
-    "tests/adapters/test_maps.py",
+NEAR = (
     "tests/attribution",
-    "tests/detectors/test_gmm.py",
     "tests/games",
-    "tests/methods",
     "tests/minimise",
     "tests/score",
     "tests/shapley",
     "tests/test_domain.py",
     "tests/test_ensemble.py",
-    "tests/test_explainer.py",
     "tests/test_metrics.py",
+)
+# What stands above, as far as it is about numbers. Tests of abilities are left out: they are more
+# than all others together.
+FAR = (
+    "tests/adapters/test_as_score.py",
+    "tests/adapters/test_forest.py",
+    "tests/adapters/test_from_sklearn.py",
+    "tests/adapters/test_from_torch.py",
+    "tests/adapters/test_maps.py",
+    "tests/detectors/test_gmm.py",
+    "tests/methods",
+    "tests/test_explainer.py",
     "tests/test_outcome.py",
     "tests/test_parallel.py",
     "tests/test_prepared.py",
@@ -51,20 +53,24 @@ class Reach:
 
     def __init__(self, copy: Path) -> None:
         self._copy = copy
-        self._files: dict[str, Any] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+        self.files: dict[str, Any] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
-    def measure(self, modules: list[str]) -> None:
+    def measure(self, modules: list[str], near: bool) -> None:
         """Run each file of tests that has changed, and the examples of `modules`."""
         files = [*_python("src"), *(f for f in _python("tests") if not _is_test(f))]
         common = digest(files)
-        places = [file for place in PLACES for file in _python(place) if _is_test(file)]
+        places = [
+            file for place in NEAR + FAR * (not near) for file in _python(place) if _is_test(file)
+        ]
         examples = [file for file in modules if ">>> " in (ROOT / file).read_text()]
+        before, self.files = self.files, {}
         for file in [*examples, *places]:
             state = digest([file]) + common
-            if self._files.get(file, {}).get("state") != state:
-                self._files[file] = {"state": state, **self._run(file)}
+            known = before.get(file, {}).get("state") == state
+            self.files[file] = before[file] if known else {"state": state, **self.run(file)}
+            if not known:
                 KEPT.parent.mkdir(exist_ok=True)
-                KEPT.write_text(json.dumps(self._files))
+                KEPT.write_text(json.dumps(before | self.files))
 
     def tests(self, mutant: Mutant) -> dict[str, float]:
         """Tests that reach a mutant and their seconds: those that mirror it, then the others.
@@ -75,7 +81,7 @@ class Reach:
         mirror = (mutant.path, f"tests/{mutant.module}/", f"tests/test_{mutant.module}.py")
         keys: dict[str, tuple[bool, bool, float]] = {}
         seconds: dict[str, float] = {}
-        for file, reached in self._files.items():
+        for file, reached in self.files.items():
             total = 0.0
             direct, others = _reaching(reached, mutant)
             for test in sorted(direct | others, key=reached["seconds"].__getitem__):
@@ -84,7 +90,8 @@ class Reach:
                 keys[test] = (test in others, not file.startswith(mirror), total)
         return {test: seconds[test] for test in sorted(keys, key=keys.__getitem__)}
 
-    def _run(self, file: str) -> dict[str, Any]:
+    def run(self, file: str) -> dict[str, Any]:
+        """The seconds of the tests in a file, and for each line of the source the tests as bits."""
         kept = self._copy / "reached.json"
         code = in_process(self._copy, [file], [_Watch(self._copy, kept)])
         if code == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -162,7 +169,8 @@ def project() -> str:
 def _python(place: str) -> list[str]:
     if not (ROOT / place).is_dir():
         return [place]
-    return sorted(str(file.relative_to(ROOT)) for file in (ROOT / place).rglob("*.py"))
+    files = sorted(str(file.relative_to(ROOT)) for file in (ROOT / place).rglob("*.py"))
+    return [file for file in files if not file.startswith("tests/mutants/")]
 
 
 def _is_test(file: str) -> bool:
