@@ -96,4 +96,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf .venv .venv-* .coverage .hypothesis .import_linter_cache .mutants.json .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .coverage .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache

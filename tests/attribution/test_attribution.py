@@ -236,6 +236,13 @@ def test_fallback_follows_the_rows():
     assert "another took its place" in attribution.remarks[1]
 
 
+def test_what_is_rounding_in_one_row_may_be_the_whole_of_another():
+    values = np.array([[1e9, 1e9, 1e-6], [1e-9, 3e-9, 0.0]])
+    shares = replace(make(), values=values).shares
+    np.testing.assert_allclose(shares, [[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]], rtol=1e-12)
+    assert shares[0, 2] == 0.0
+
+
 def test_coverage_is_the_sum_of_the_largest_shares():
     attribution = make()
     shares = np.sort(attribution.shares, axis=1)

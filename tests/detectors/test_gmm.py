@@ -97,6 +97,7 @@ def test_an_unfitted_detector_cannot_be_explained():
         ({"n_components": ()}, "n_components.*positive"),
         ({"validation_fraction": 1.0}, "validation_fraction.*at most 0.9"),
         ({"contamination": 0.9}, "contamination.*at most 0.5"),
+        ({"random_state": 2**32}, "random_state.*at most 4294967295, got 4294967296"),
         ({"reg_covar": -0.1}, "`reg_covar` must be a finite number, at least 0, .*got -0.1"),
         (
             {"reg_covar": np.inf},

@@ -1,5 +1,7 @@
 """Descents against SciPy's: where they end, how exactly, and how soon."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
@@ -8,7 +10,7 @@ from scipy.optimize import rosen, rosen_der
 from benchmarks.worlds import random_covariance, random_mixture
 from whyflag import Domain, as_score
 from whyflag.minimise.problem import Problems
-from whyflag.minimise.quasi_newton import descend
+from whyflag.minimise.quasi_newton import _longest_step, descend
 from whyflag.score import Gradient, Score
 
 
@@ -267,6 +269,16 @@ def test_descent_ends_in_the_valley_it_began_in():
     # Near a ridge the first step may cross it.
     inside = (np.abs(X - own) < 0.4 * width).all(axis=1)
     np.testing.assert_allclose(problems.points(found.u)[inside], own[inside], atol=1e-8)
+
+
+def test_the_longest_step_doubles_where_a_gain_was_foretold_and_is_halved_where_not():
+    state = SimpleNamespace(
+        step=np.ones(5),  # of a parabola: half of what the slope promises comes true
+        stride=np.array([0.1, 0.8, 0.8, 0.8, 0.15]),
+        informed=np.array([True, True, True, False, False]),
+    )
+    longest = _longest_step(state, np.full(5, -1.0), np.array([0.5, 0.54, 0.56, 0.5, 0.5]))
+    assert longest.tolist() == [0.2, 1.6, 0.4, 0.4, 0.1]
 
 
 def test_far_away_in_a_bowl_steps_grow():

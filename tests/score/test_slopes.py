@@ -55,6 +55,18 @@ def test_a_wrong_gradient_is_refused_with_row_column_and_both_numbers(kind, rows
         score(ROWS[rows])
 
 
+@pytest.mark.parametrize(("row", "seen"), [(1023, True), (1024, False)])
+def test_the_first_1024_rows_are_looked_at(row, seen):
+    rows = np.random.default_rng(0).normal(size=(1100, 4))
+    rows[row] = 9.0
+    score = as_score(squares, gradient=lambda X: np.where(X > 8, X, 2 * X))
+    if seen:
+        with pytest.raises(ValueError, match=f"got 9 at row {row}, column 0"):
+            score(rows)
+    else:
+        score(rows)
+
+
 @pytest.mark.parametrize("nothing", [np.nan, np.inf, -np.inf])
 def test_a_gradient_that_never_has_a_number_is_refused_once_enough_rows_are_seen(nothing):
     score = as_score(squares, gradient=lambda X: np.full_like(X, nothing))
