@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -229,6 +229,18 @@ def test_a_problem_with_nothing_free_is_solved():
     found = minimise(energy, np.ones((1, 3)), np.ones((1, 3), bool), Domain(3), gamma=1.0)
     assert found.converged.all()
     assert found.point.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_the_limits_are_these_unless_others_are_given():
+    """Others give other answers in hard problems: a change is one that users should know of."""
+    assert asdict(Limits()) == {
+        "max_gradients": 2000,
+        "max_differences": 200,
+        "max_rounds": 100,
+        "other_descents": 4,
+        "other_searches": 1,
+        "flat": 1e-10,
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -97,6 +97,15 @@ def test_columns_that_spoil_one_another_move_alone():
     assert found.loss.tolist() == [0.0, 0.0]
 
 
+def test_the_best_column_is_tried_together_with_the_last_move():
+    """(1, 0) comes first, then (1, 1); the move before it leads to (2, 1) at once."""
+    table = {(1.0, 0.0): 9.0, (1.0, 1.0): 8.0, (2.0, 1.0): 5.0}
+    score = Steps(lambda X: np.array([table.get(tuple(x), 10.0) for x in X]))
+    found, points = run(score, [[0.0, 0.0]], Domain(2), rounds=2)
+    assert points.tolist() == [[2.0, 1.0]]
+    assert found.loss.tolist() == [5.0]
+
+
 def test_no_flip_is_left_that_would_help():
     """Any score of four flags, by the numbers in a table."""
     flags = np.array(list(np.ndindex(2, 2, 2, 2)), float)

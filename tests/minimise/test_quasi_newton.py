@@ -10,7 +10,7 @@ from scipy.optimize import rosen, rosen_der
 from benchmarks.worlds import random_covariance, random_mixture
 from whyflag import Domain, as_score
 from whyflag.minimise.problem import Problems
-from whyflag.minimise.quasi_newton import _longest_step, descend
+from whyflag.minimise.quasi_newton import _longest_step, _turn, descend
 from whyflag.score import Gradient, Score
 
 
@@ -279,6 +279,23 @@ def test_the_longest_step_doubles_where_a_gain_was_foretold_and_is_halved_where_
     )
     longest = _longest_step(state, np.full(5, -1.0), np.array([0.5, 0.54, 0.56, 0.5, 0.5]))
     assert longest.tolist() == [0.2, 1.6, 0.4, 0.4, 0.1]
+
+
+def test_a_direction_that_rounding_has_turned_uphill_is_straight_down_instead():
+    slope = np.array([[3e-3, 4e-3], [3e-3, 4e-3]])
+    spoilt = SimpleNamespace(apply=lambda q, loose: q * np.array([[-1.0], [0.5]]))
+    state = SimpleNamespace(
+        slope=slope,
+        past=[],
+        metric=spoilt,
+        direction=np.zeros((2, 2)),
+        step=np.zeros(2),
+        informed=np.zeros(2, bool),
+    )
+    _turn(state, None, np.ones(2, bool))
+    np.testing.assert_array_equal(state.direction, slope * [[-1.0], [-0.5]])
+    assert state.informed.tolist() == [False, True]
+    np.testing.assert_allclose(state.step, [1 / 5e-3, 1.0])
 
 
 def test_far_away_in_a_bowl_steps_grow():

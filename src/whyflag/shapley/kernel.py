@@ -61,7 +61,7 @@ class Kernel(ShapleySolver):
         """Divide the gain of each row's game among its players."""
         n, p = game.n_rows, game.n_players
         everything = 2**p - 2
-        first = 2 * p + 2048 if self.budget is None else self.budget
+        first = 2 * (p + 1024) if self.budget is None else self.budget
         self._check(p, first)
         ends, values, errors = np.zeros((n, 2)), np.zeros((n, p)), np.zeros((n, p))
         n_coalitions = np.full(n, 2)
@@ -189,7 +189,7 @@ def _plan(p: int, budget: int, seed: int) -> _Plan:
     excess = half - share[:, None]  # h x p
     weighted = excess * weights[:, None]  # h x p
     # Twice, for the complements. The normal matrix ignores shifts of b; one more rank holds them.
-    normal = 2 * excess.T @ weighted + np.full((p, p), 2 * weights.sum() / p**2 or 1.0)
+    normal = 2 * excess.T @ weighted + np.full((p, p), weights.sum() or 1.0)
     ends = np.array([[False] * p, [True] * p])
     coalitions = np.vstack([ends, half, ~half])
     influence = cho_solve(cho_factor(normal), weighted.T)
