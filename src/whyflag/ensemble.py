@@ -91,7 +91,7 @@ class Ensemble:
         for explainer in self.explainers:
             check_kind("explainers", explainer, Explainer, "Explainers")
         first = self.explainers[0].domain
-        for explainer in self.explainers[1:]:
+        for explainer in self.explainers:
             _refuse_others(first.player_names, explainer.domain.player_names)
 
     @property

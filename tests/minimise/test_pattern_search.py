@@ -165,6 +165,16 @@ def test_a_wall_on_one_side_does_not_make_a_valley_narrow():
     assert found.n_evaluations[0] <= smooth.n_evaluations[0] + 5
 
 
+def test_what_cannot_move_both_ways_has_no_walls():
+    """A kept column, a flag, and one at its bound: each round is one trial at most."""
+    score = Steps(lambda X: np.abs(X).sum(axis=1))
+    domain = Domain(3, binary=[1], lower=[-9.0, 0.0, 0.0])
+    found, _ = run(score, np.zeros((1, 3)), domain, keep=[[True, False, False]])
+    assert found.converged.all()
+    rounds = 4  # with steps of 1, 1/4, 1/16 and 1/64
+    assert found.n_evaluations[0] <= rounds * (2 + 6)
+
+
 def test_a_valley_without_width_ends_the_search_all_the_same():
     score = Steps(lambda X: 9.0 * (X[:, 0] != 0.0))
     found, _ = run(score, [[0.0]], Domain(1))

@@ -281,6 +281,23 @@ def test_the_longest_step_doubles_where_a_gain_was_foretold_and_is_halved_where_
     assert longest.tolist() == [0.2, 1.6, 0.4, 0.4, 0.1]
 
 
+def test_a_step_that_a_bound_has_bent_is_tried_again_up_to_that_bound():
+    """Along (1, 1) the loss falls; a step cut off in one column goes up the walls of the valley."""
+    asked = []
+
+    def value(X):
+        return -X.sum(axis=1) + 100 * (X[:, 1] - X[:, 0]) ** 2
+
+    def gradient(X):
+        asked.append(X.copy())
+        turn = 200 * (X[:, 1] - X[:, 0])[:, None]
+        return -1 + turn * [-1.0, 1.0]
+
+    domain = Domain(2, lower=-1.0, upper=[0.05, 9.0])
+    descend(problems_of(sloped(value, gradient), np.zeros((1, 2)), domain), 3)
+    np.testing.assert_allclose(np.vstack(asked), [[0, 0], [0.05, 0.1], [0.05, 0.05]], atol=1e-15)
+
+
 def test_a_direction_that_rounding_has_turned_uphill_is_straight_down_instead():
     slope = np.array([[3e-3, 4e-3], [3e-3, 4e-3]])
     spoilt = SimpleNamespace(apply=lambda q, loose: q * np.array([[-1.0], [0.5]]))

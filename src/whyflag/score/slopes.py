@@ -199,7 +199,7 @@ class _Slopes:
             )
             central = np.where(np.isfinite(central), central, right)
             largest = np.nanmax([np.abs(ahead), np.abs(behind), np.abs(self.here)], axis=0)
-            noise = 8 * (precision * largest + np.finfo(np.float64).tiny) / step
+            noise = 8 * precision * largest / step
         works = np.isfinite(central) & (step >= 4 * precision * np.abs(at))
         still = (ahead == self.here) & (behind == self.here)
         return _Differences(self, step, left, right, central, noise, works, still)
