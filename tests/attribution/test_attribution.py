@@ -159,6 +159,13 @@ def test_no_parts_make_no_whole():
         concatenate([])
 
 
+def test_of_many_names_the_first_five_are_told():
+    several = make()[[0, 1, 0, 1, 0, 1]]
+    several = replace(several, row_names=tuple("abcdef"))
+    with pytest.raises(KeyError, match="the first names are 'a', 'b', 'c', 'd', 'e'\\."):
+        several.row("z")
+
+
 def test_shares_are_of_what_is_positive():
     innocent = replace(make(), values=np.array([[1.0, 5.0, 2.0], [-3.0, 0.0, 0.0]]))
     np.testing.assert_array_equal(make().shares, [[1 / 8, 5 / 8, 2 / 8], [0.0, 0.0, 1.0]])
