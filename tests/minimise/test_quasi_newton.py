@@ -281,6 +281,15 @@ def test_the_longest_step_doubles_where_a_gain_was_foretold_and_is_halved_where_
     assert longest.tolist() == [0.2, 1.6, 0.4, 0.4, 0.1]
 
 
+@pytest.mark.parametrize(("part", "taken"), [(0.5e-4, False), (2e-4, True)])
+def test_a_step_that_brings_little_of_what_the_slope_promises_is_not_taken(part, taken):
+    """The first step, 0.1, promises 0.1."""
+    bend = 10 * (1 - part)
+    score = sloped(lambda X: (bend * X**2 - X).sum(axis=1), lambda X: 2 * bend * X - 1)
+    found = descend(problems_of(score, [[0.0]]), 2)
+    assert found.u[0, 0] == pytest.approx(0.1 if taken else 0.0, abs=1e-15)
+
+
 def test_a_step_that_a_bound_has_bent_is_tried_again_up_to_that_bound():
     """Along (1, 1) the loss falls; a step cut off in one column goes up the walls of the valley."""
     asked = []
