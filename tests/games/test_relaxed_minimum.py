@@ -32,6 +32,10 @@ def energy():
     return bond(0.99)
 
 
+def test_limits_are_not_shown():
+    assert repr(RelaxedMinimum(gamma=0.5)) == "RelaxedMinimum(gamma=0.5)"
+
+
 def test_broken_rows_have_the_values_of_the_local_minimum_and_the_others_their_own(energy):
     game = RelaxedMinimum(gamma=0.0).bind(energy, Domain(2), X)
     assert game.fallback.tolist() == BROKEN.tolist()

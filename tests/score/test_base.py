@@ -3,6 +3,7 @@ import pytest
 
 from benchmarks.worlds import random_mixture
 from whyflag.score import Score, evaluate, unit_from
+from whyflag.score.map import Map
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -59,3 +60,21 @@ def test_a_score_with_an_answer_too_few_is_refused():
     short = Score(lambda X: X[1:, 0], name="a short one")
     with pytest.raises(ValueError, match=r"to shape \(20,\), got \(19,\) from a short one"):
         evaluate(short, X)
+
+
+class Shaken(Map):
+    """A map that is another one each time, whatever it says of itself."""
+
+    def __init__(self, known):
+        self.known = known
+        self.rng = np.random.default_rng(0)
+
+    def __call__(self, X):
+        return X + self.rng.normal(size=X.shape)
+
+
+def test_a_map_of_which_nothing_is_known_is_looked_at():
+    bare = Score(lambda X: X.sum(axis=1))
+    with pytest.raises(ValueError, match="is random"):
+        bare.after(Shaken(known=False))(X)
+    assert bare.after(Shaken(known=True))(X).shape == (20,)
