@@ -34,7 +34,8 @@ def _of_row(attribution: Attribution, i: int) -> str:
         )
     named, more = changed[:MOST_REPAIRED], len(changed) - MOST_REPAIRED
     are = _list([f"{_name(attribution, j)} is {observed(attribution, i, j)}" for j in named], more)
-    would = _list([_normal(attribution, i, j) for j in named], more)
+    alone = len(changed) == 1
+    would = _list([_normal(attribution, i, j, named=not alone) for j in named], more)
     scores = f"score {number(repair.before[i])} → {number(repair.scores[i])}, alarm at {alarm}"
     ends = _ends(repair.silenced[i], len(changed), scores)
     parts = [
@@ -54,8 +55,13 @@ def _ends(silenced: bool, n_changed: int, scores: str) -> str:
     return f"Together they end the alarm ({scores})."
 
 
-def _normal(attribution: Attribution, i: int, j: int) -> str:
+def _normal(attribution: Attribution, i: int, j: int, *, named: bool) -> str:
     """The repaired value of a feature, and how far it can be moved."""
+    value = _value(attribution, i, j)
+    return f"{_name(attribution, j)} {value}" if named else value
+
+
+def _value(attribution: Attribution, i: int, j: int) -> str:
     repair = attribution.repair
     value = held(attribution, repair.rows[i], j)
     if categories := categories_of(attribution, j):
@@ -101,7 +107,9 @@ def _others(attribution: Attribution, i: int) -> str:
         row[attribution.membership[other.feature]] = other.values
         value = held(attribution, row, other.feature)
         offered.append(f"{_name(attribution, other.feature)} {value}")
-    return f"So would {_list(offered, 0, 'or')} instead." if offered else ""
+    if not offered:
+        return ""
+    return f"Other single changes that end it: {_list(offered, 0, 'or')}."
 
 
 def _name(attribution: Attribution, feature: int) -> str:

@@ -132,7 +132,7 @@ class _Lines:
     def _text(self, name: str, record: Mapping[str, Any]) -> str:
         value = record[name]
         if value is None:
-            return ""
+            return "as it is" if name == "normal" else ""
         text = f"{value:.4g}" if isinstance(value, float) else plain(str(value))
         if name == "score" and record["flagged"]:
             text += " ⚑"
