@@ -143,6 +143,15 @@ def test_members_of_one_detector_count_alike_beside_another_detector():
     assert combined.values[0, 2] < combined.values[0, 0]
 
 
+def test_a_base_value_that_is_no_score_tells_nothing_of_how_far_above_normal():
+    calm, other = with_values([[1, 0, 0, 0, 0]]), with_values([[0, 1, 0, 0, 0]])
+    calm = replace(calm, scores=calm.base_values + 1.0, scored_base=False)
+    other = replace(other, scores=other.base_values + 30.0)
+    np.testing.assert_allclose(combine([calm, other]).values, [[0.5, 0.5, 0, 0, 0]])
+    told = replace(calm, base_values=calm.scores - 10.0, scored_base=True)  # of the same detector
+    np.testing.assert_allclose(combine([calm, told, other]).values, [[0.4, 0.6, 0, 0, 0]])
+
+
 def test_where_no_detector_finds_anything_all_count_alike():
     one, other = with_values([[1, 0, 0, 0, 0]]), with_values([[0, 1, 0, 0, 0]])
     one = replace(one, scores=one.base_values)

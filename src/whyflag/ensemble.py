@@ -138,7 +138,8 @@ def combine(members: Sequence[Attribution]) -> Attribution:
     The values of a row are not negative and sum to one (to zero if no member has a positive
     attribution). Members of one detector have equal weights. Members of several detectors are
     weighted by score minus base value, in units of each score: a detector that finds the row
-    normal has little weight. The reference, the row that is called normal, is that of the first
+    normal has little weight (all are equal where a detector's members are marg and SFE only, whose
+    base values are no scores). The reference, the row that is called normal, is that of the first
     member that has one. Scores and thresholds of several detectors are averages in units of each
     score, so that `flagged` means that they are above their thresholds on average; there is no
     threshold unless each detector has one.
@@ -195,7 +196,10 @@ def _weights(members: Sequence[Attribution]) -> Matrix:
     """How far above normal each member's detector finds each row, in its unit: k x n."""
     weights = []
     for member in members:
-        lead = _lead([other for other in members if _same_detector([member, other])])
+        known = [m for m in members if m.scored_base and _same_detector([member, m])]
+        if not known:  # marg and SFE have no score of normal values: all count alike
+            return np.ones((len(members), len(member)))
+        lead = _lead(known)
         weights.append(np.maximum(lead.scores - lead.base_values, 0.0) / lead.unit)
     alarm = np.array(weights)
     # Where no detector finds anything, all count alike.
