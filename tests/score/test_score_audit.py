@@ -312,6 +312,20 @@ def test_two_ways_may_differ_by_what_they_make_of_the_rounding_of_a_row(alone):
         compared(Library(lambda X: 3 * cancelling(X))).ask(Score(cancelling), rows, values)
 
 
+@pytest.mark.parametrize(("apart", "refused"), [(1.5e-5, False), (2e-5, True)])
+def test_two_ways_may_be_apart_by_100_times_what_moving_a_row_by_4_roundings_does(apart, refused):
+    def steep(X):
+        return 1e8 * (X[:, 0] - X[:, 1])  # 2 columns · 4 roundings · 1e8 · 100: 1.8e-5
+
+    rows = np.ones((3, 2)) * [[1.0], [1.0 + 1e-13], [1.0 - 1e-13]]
+    original = compared(Library(lambda X: steep(X) + apart))
+    if refused:
+        with pytest.raises(ValueError, match="not the library's"):
+            original.ask(Score(steep), rows, steep(rows))
+    else:
+        original.ask(Score(steep), rows, steep(rows))
+
+
 def test_the_precision_of_an_answer_is_that_of_its_type():
     single = from_function(lambda X: squares(X).astype(np.float32))
     assert single.precision == np.finfo(np.float64).eps

@@ -55,6 +55,14 @@ def test_a_wrong_gradient_is_refused_with_row_column_and_both_numbers(kind, rows
         score(ROWS[rows])
 
 
+@pytest.mark.parametrize("much", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_gradient_is_refused_on_top_of_much(kind, much):
+    """Over short steps rounding hides all slopes, and would let any pass for one of a kink."""
+    with pytest.raises(ValueError, match="must be that of the score"):
+        as_score(lambda X: much + squares(X), gradient=WRONG[kind])(X)
+
+
 @pytest.mark.parametrize(("row", "seen"), [(1023, True), (1024, False)])
 def test_the_first_1024_rows_are_looked_at(row, seen):
     rows = np.random.default_rng(0).normal(size=(1100, 4))
