@@ -63,6 +63,14 @@ def test_a_wrong_gradient_is_refused_on_top_of_much(kind, much):
         as_score(lambda X: much + squares(X), gradient=WRONG[kind])(X)
 
 
+@pytest.mark.parametrize("much", [2e8, 8e8])
+def test_a_difference_that_is_mostly_rounding_agrees_with_nothing(much):
+    """Over a millionth of the spread the rounding of these scores is as large as the slope."""
+    score = as_score(lambda X: much + X.sum(axis=1), gradient=lambda X: np.full_like(X, 0.5))
+    with pytest.raises(ValueError, match="must be that of the score"):
+        score(X)
+
+
 @pytest.mark.parametrize(("row", "seen"), [(1023, True), (1024, False)])
 def test_the_first_1024_rows_are_looked_at(row, seen):
     rows = np.random.default_rng(0).normal(size=(1100, 4))
