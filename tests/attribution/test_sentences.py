@@ -1,0 +1,109 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag import Attribution, Domain, Explainer
+from whyflag.score import Score
+
+RNG = np.random.default_rng(0)
+COLOURS = ("red", "green", "blue")
+SIZE = RNG.normal(100, 10, 400).round(1)
+NORMAL = pd.DataFrame(
+    {
+        "size": SIZE,
+        "weight": (2 * SIZE + RNG.normal(0, 2, 400)).round(),
+        **{f"is {name}": (np.arange(400) % 3 == k).astype(float) for k, name in enumerate(COLOURS)},
+    }
+)
+DOMAIN = Domain.infer(
+    NORMAL,
+    bounded=True,
+    players={"colour": [f"is {name}" for name in COLOURS]},
+    categories={"colour": COLOURS},
+)
+
+
+def bond(X):
+    """How far size and weight are from going together, and a colour that is not allowed."""
+    return np.abs(X[:, 1] - 2 * X[:, 0]) + 50 * X[:, 4] + 0.1 * np.abs(X[:, 0] - 100)
+
+
+def said(row, *, threshold=12.0, score=bond, **changes):
+    explain = Explainer(Score(score, n_features=5, threshold=threshold), NORMAL, domain=DOMAIN)
+    return explain([row]).sentences()[0]
+
+
+def test_one_value_that_ends_the_alarm():
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0])
+    assert text.startswith("weight is 2000; with the rest as it is, about ")
+    value, low, high = (
+        float(word.strip("(,)"))
+        for word in text.split("about ")[1].replace(" to ", " ").split(" would")[0].split()
+    )
+    assert 188 <= low < value < high <= 212
+    assert "That alone ends the alarm (score 1800 → " in text
+    assert "alarm at 12)." in text
+
+
+def test_two_values_are_named_and_end_it_together():
+    text = said([1000.0, -50.0, 1.0, 0.0, 0.0], score=lambda X: np.abs(X[:, :2]).max(axis=1) * 0.1
+                + 1000 * (X[:, 1] < 0), threshold=30.0)  # fmt: skip
+    assert "size is 1000" in text
+    assert "weight is -50" in text
+    assert "Together they end the alarm" in text
+
+
+def test_a_category_and_those_that_would_do_as_well():
+    text = said([100.0, 200.0, 0.0, 0.0, 1.0])
+    assert text.startswith("colour is blue; with the rest as it is, ")
+    assert "red (green too) would be normal" in text or "green (red too) would be normal" in text
+
+
+def test_for_what_a_value_is_odd_and_what_else_would_do():
+    text = said([112.0, 190.0, 1.0, 0.0, 0.0])
+    first, other = ("size", "weight") if text.startswith("size") else ("weight", "size")
+    assert f"{first} is odd for {other} " in text
+    assert "normal rows with about these values" in text
+    assert f"Other single changes that end it: {other} " in text
+
+
+def test_no_alarm_needs_no_change():
+    assert said([100.0, 201.0, 1.0, 0.0, 0.0]) == ("No alarm: the score is 1, the alarm is at 12.")
+
+
+def test_what_does_not_end_the_alarm_is_said():
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=-1.0)
+    assert "Nothing that was tried ends the alarm; this comes nearest" in text
+    assert "The repaired row" not in text
+
+
+def test_a_score_that_nothing_brings_down():
+    text = said([100.0, 200.0, 1.0, 0.0, 0.0], score=lambda X: np.full(len(X), 7.0), threshold=5.0)
+    assert text == "Nothing that was tried brings the score down: it is 7, the alarm is at 5."
+
+
+def test_without_a_threshold_it_is_said_what_counts_as_normal():
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=None)
+    assert "The detector has no threshold" in text
+
+
+def test_a_file_keeps_them(tmp_path):
+    explain = Explainer(Score(bond, n_features=5, threshold=12.0), NORMAL, domain=DOMAIN)
+    whole = explain([[100.0, 2000.0, 1.0, 0.0, 0.0], [112.0, 190.0, 0.0, 0.0, 1.0]])
+    whole.save(tmp_path / "said.npz")
+    again = Attribution.load(tmp_path / "said.npz")
+    assert again.sentences() == whole.sentences()
+    assert again.to_json() == whole.to_json()
+    pd.testing.assert_frame_equal(again.repair.to_frame(), whole.repair.to_frame())
+    assert again.repair.contexts == whole.repair.contexts
+
+
+def test_a_file_whose_repair_does_not_fit_is_refused(tmp_path):
+    explain = Explainer(Score(bond, n_features=5, threshold=12.0), NORMAL, domain=DOMAIN)
+    explain([[100.0, 2000.0, 1.0, 0.0, 0.0]]).save(tmp_path / "said.npz")
+    with np.load(tmp_path / "said.npz") as arrays:
+        parts = dict(arrays)
+    parts["repair/scores"] = np.zeros(3)
+    np.savez(tmp_path / "wrong.npz", **parts)
+    with pytest.raises(ValueError, match=r"`scores` of its repair must be numbers of shape \(1,\)"):
+        Attribution.load(tmp_path / "wrong.npz")

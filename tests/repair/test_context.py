@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from whyflag import Domain
+from whyflag.repair.context import context_of
+from whyflag.repair.expected import Expected
+from whyflag.repair.trials import Trials
+from whyflag.score import Score
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=1500)
+ROWS = np.column_stack([A, A + 0.1 * RNG.normal(size=1500), RNG.normal(size=1500)])
+DOMAIN = Domain.infer(ROWS, bounded=True)
+
+
+def energy(X):
+    """The third column has nothing to do with the others."""
+    return 50 * (X[:, 1] - X[:, 0]) ** 2 + X[:, 0] ** 2 / 2 + X[:, 2] ** 2 / 2
+
+
+def context(x, repaired):
+    trials = Trials(Score(energy, n_features=3), DOMAIN.membership, 1)
+    feature = int(np.flatnonzero(np.not_equal(x, repaired))[0])
+    return context_of(
+        np.array(x), np.array(repaired), feature, 0, Expected(ROWS, DOMAIN), trials, DOMAIN
+    )
+
+
+@pytest.mark.parametrize("feature", [0, 1])
+def test_a_value_is_odd_for_the_column_that_it_goes_with(feature):
+    x = [1.0, 1.0, 0.3]
+    wrong = list(x)
+    wrong[feature] = -1.2
+    found = context(wrong, x)
+    assert found.feature == feature
+    assert found.given == (1 - feature,)
+    assert found.n_alike >= 20
+    assert found.n_as_far == 0
+
+
+def test_a_value_that_is_odd_anywhere_is_odd_by_itself():
+    assert context([0.5, 0.5, 40.0], [0.5, 0.5, 0.1]).given == ()
+
+
+def test_few_rows_that_share_a_value_are_not_counted():
+    found = context([3.2, -1.0, 0.0], [-1.0, -1.0, 0.0])
+    shared = (np.abs(ROWS[:, 1] + 1.0) / DOMAIN.scale[1] <= 0.25).sum()
+    assert (found.n_alike == shared) if shared >= 20 else (found.n_alike == 0)

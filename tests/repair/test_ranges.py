@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from whyflag import Domain
+from whyflag.repair.ranges import ranges
+from whyflag.repair.trials import Trials
+from whyflag.score import Score
+
+
+def found(function, row, column, domain, alarm):
+    trials = Trials(Score(function, n_features=len(row)), domain.membership, 1)
+    changed = np.arange(len(row))[None] == column
+    low, high = ranges(np.array([row]), changed, trials, domain, alarm)
+    return low[0, column], high[0, column]
+
+
+@pytest.mark.parametrize("bound", [1.5, 10.0, 1e9])
+def test_the_range_of_a_parabola_is_known(bound):
+    domain = Domain(2, lower=-bound, upper=bound)
+    low, high = found(lambda X: (X**2).sum(axis=1), [0.5, 0.3], 0, domain, 1.0)
+    edge = np.sqrt(1 - 0.09)
+    assert -edge <= low <= -edge + 0.02
+    assert edge - 0.02 <= high <= edge
+
+
+def test_bounds_end_it():
+    domain = Domain(1, lower=-1, upper=2)
+    assert found(lambda X: np.zeros(len(X)), [0.0], 0, domain, 1.0) == (-1, 2)
+
+
+def test_it_ends_before_the_first_alarm_and_not_at_the_last():
+    def two_valleys(X):
+        return np.where(np.abs(X[:, 0] - 2) < 0.5, 9.0, 0.0)
+
+    low, high = found(two_valleys, [0.0], 0, Domain(1, lower=-5, upper=5), 1.0)
+    assert low == -5
+    assert 1.45 < high <= 1.5
+
+
+def test_ends_are_of_the_columns_kind():
+    domain = Domain(1, lower=0, upper=100).having(step={0: 1})
+    assert found(lambda X: np.abs(X[:, 0] - 7), [7.0], 0, domain, 3.4) == (4, 10)
+
+
+def test_of_what_is_not_asked_for_nothing_is_known():
+    domain = Domain(2, lower=-1, upper=1)
+    trials = Trials(Score(lambda X: X.sum(axis=1), n_features=2), domain.membership, 1)
+    low, high = ranges(np.zeros((1, 2)), np.zeros((1, 2), bool), trials, domain, 1.0)
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()
+    assert trials.count.tolist() == [0]
