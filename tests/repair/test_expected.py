@@ -13,7 +13,7 @@ def expected(rows, x, columns, domain=None):
     columns = np.isin(np.arange(rows.shape[1]), columns)
     features = (domain.membership & columns).any(axis=1)
     far = what.apart(x, np.where(features, 0.0, 1.0)).sum(axis=1, keepdims=True)
-    return what.of_some(x, columns, what.nearest(far, 8)[:, 0])
+    return what.of_some(x, columns, what.nearest(far)[:, 0])
 
 
 @pytest.mark.parametrize("columns", [[0], [2], [0, 1]], ids=str)
@@ -62,4 +62,12 @@ def test_of_equally_near_rows_the_first_count():
     far = np.zeros((50, 1))
     noise = 1e-13 * RNG.normal(size=far.shape)
     what = Expected(rows, domain)
-    assert what.nearest(far + noise, 8)[:, 0].tolist() == list(range(8))
+    assert what.nearest(far + noise)[:, 0].tolist() == list(range(8))
+
+
+def test_features_are_known_by_what_they_go_with():
+    a = RNG.normal(size=500)
+    rows = np.column_stack([RNG.normal(size=500), a, a + 0.2 * RNG.normal(size=500), 5 * a**3])
+    what = Expected(rows, Domain.infer(rows, players={"both": [0, 3]}))
+    assert what.bound_to(1)[0] == 2
+    assert sorted(what.bound_to(0).tolist()) == [1, 2]

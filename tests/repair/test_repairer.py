@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from whyflag import Domain, Ensemble, Explainer, as_score
+from whyflag.detectors import GMM
 from whyflag.repair import Doubt
 
 ERRORS = {
@@ -237,6 +238,17 @@ def test_the_frame_has_a_line_for_each_repaired_value():
     assert (frame["lower"] <= frame["normal"]).all()
     assert (frame["after"] < frame["score"]).all()
     assert COLOURS[0] not in frame.columns
+
+
+def test_a_wide_row_is_searched_where_the_shares_are():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 5)) @ rng.normal(size=(5, 60)) + rng.normal(size=(300, 60))
+    wrong = rows[:3].copy()
+    wrong[:, 41] += 60
+    repair = Explainer(GMM(1, random_state=0).fit(rows), rows).repair(wrong)
+    assert repair.silenced.all()
+    assert [np.flatnonzero(changed).tolist() for changed in repair.changed] == [[41]] * 3
+    assert repair.evaluations.max() < 1700
 
 
 def test_evaluations_are_counted_and_bounded():

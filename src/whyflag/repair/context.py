@@ -14,7 +14,7 @@ from whyflag.repair.expected import Expected
 from whyflag.repair.trials import Trials
 
 MOST = 3  # features that are named
-ROWS = 8  # that have about the value in question
+MOST_ASKED = 20  # features that may make a value odd: those that go with it most
 SHARE = 0.2  # of what the repair brings: a feature that makes less odd is not named
 ALIKE = 0.25  # scales: a value that is no further away is shared
 ENOUGH = 20  # normal rows that share the values, to count among
@@ -56,28 +56,28 @@ def context_of(
     if it is odd as soon as these rows have the value of k in x:
     a_k = mean_r [e(r with f, k of x) − e(r with f repaired, k of x)] − the same without k.
     """
-    members = domain.membership
-    own = members[feature]
-    far = distance((expected.rows - x) / domain.scale) @ members.T  # m x p
+    own = domain.membership[feature]
+    far = distance((expected.rows - x) / domain.scale)  # m x d
     # Rows with about this value; of several, those that are near in the others as well.
-    ranked = coarse(far[:, feature]) + 1e-6 * far.sum(axis=1)
-    rows = expected.rows[expected.nearest(ranked[:, None], ROWS)[:, 0]]  # k x d
-    with_one = members | domain.fixed  # p x d: which columns each feature brings along
-    with_one[feature] = (
-        domain.fixed
-    )  # nothing but the feature itself: what the others are compared with
-    points = np.where(with_one[:, None], x, rows)  # p x k x d
+    ranked = coarse(far[:, own].sum(axis=1)) + 1e-6 * far.sum(axis=1)
+    rows = expected.rows[expected.nearest(ranked[:, None])[:, 0]]  # k x d
+    others = expected.bound_to(feature)[:MOST_ASKED]  # f
+    brought = domain.membership[others] | domain.fixed  # f x d
+    # First nothing but the feature itself: what the others are compared with.
+    keep = np.vstack([domain.fixed, brought])
+    points = np.where(keep[:, None], x, rows)  # f + 1 x k x d
     odd, usual = points.copy(), points.copy()
     odd[..., own], usual[..., own] = x[own], repaired[own]
-    both = np.stack([odd, usual])  # 2 x p x k x d
+    both = np.stack([odd, usual])  # 2 x f + 1 x k x d
     scores = trials.of(both.reshape(-1, len(x)), np.full(both.size // len(x), i))
-    oddness = -np.diff(scores.reshape(2, len(members), -1).mean(axis=2), axis=0)[0]  # p
-    added = oddness - oddness[feature]
-    named = np.argsort(-added, kind="stable")[:MOST]
+    oddness = -np.diff(scores.reshape(2, len(keep), -1).mean(axis=2), axis=0)[0]  # f + 1
+    added = oddness[1:] - oddness[0]
     # What is odd in rows that are used to it is odd by itself.
     whole = max(float(oddness.max()), 0.0)
-    given = tuple(int(k) for k in named if k != feature and added[k] > SHARE * whole and whole > 0)
-    return _count(Context(feature, given), x, repaired, expected.rows, domain)
+    named = [k for k in np.argsort(-added, kind="stable")[:MOST] if added[k] > SHARE * whole]
+    return _count(
+        Context(feature, tuple(others[named].tolist())), x, repaired, expected.rows, domain
+    )
 
 
 def _count(context: Context, x: Vector, repaired: Vector, rows: Matrix, domain: Domain) -> Context:

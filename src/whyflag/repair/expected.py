@@ -47,25 +47,32 @@ class Expected:
         return np.clip((X - self._center) / self._domain.scale, -FAR, FAR)
 
     def apart(self, x: Vector, weights: Vector) -> Matrix:
-        """How far each normal row is from x, feature by feature: (d,), (p,) -> (m, p)."""
-        far = distance((self.rows - x) / self._domain.scale)  # m x d
-        return (far @ self._domain.membership.T) * weights
+        """How far each normal row is from x, column by column: (d,), (p,) -> (m, d)."""
+        return distance((self.rows - x) / self._domain.scale) * (weights @ self._domain.membership)
 
-    def nearest(self, far: Matrix, k: int) -> IntVector:
-        """Positions of the k rows that are nearest, for each column: (m, c) -> (k, c)."""
-        k = min(k, len(far))
+    def near_without(self, x: Vector, weights: Vector, features: IntVector) -> IntVector:
+        """Positions of the rows nearest to x in all but one feature: (d,), (p,), (f,) -> (k, f)."""
+        far = self.apart(x, weights)
+        own = [far[:, self._domain.membership[feature]].sum(axis=1) for feature in features]
+        return self.nearest(far.sum(axis=1)[:, None] - np.stack(own, axis=1))
+
+    def nearest(self, far: Matrix) -> IntVector:
+        """Positions of the rows that are nearest, for each column: (m, c) -> (k, c)."""
+        k = min(NEAR, len(far))
         # To six digits, so that rounding does not decide between equals.
         ranked = np.round(far, 6) + self._order[:, None]
         first = np.argpartition(ranked, k - 1, axis=0)[:k]
         ranks = np.take_along_axis(ranked, first, axis=0).argsort(axis=0)
         return np.take_along_axis(first, ranks, axis=0)
 
-    def of_each(self, x: Vector, near: IntVector) -> Vector:
-        """Each column of x by the columns of the other features: (d,), (k, p) -> (d,)."""
-        found = np.empty(len(x))
-        for feature, columns in enumerate(self._domain.membership):
-            found[columns] = self.of_some(x, columns, near[:, feature])
-        return found
+    def bound_to(self, feature: int) -> IntVector:
+        """The other features, from the one that goes with this most, by partial correlations."""
+        diagonal = np.sqrt(np.diag(self._precision))
+        partial = np.abs(self._precision) / diagonal / diagonal[:, None]  # d x d
+        members = self._domain.membership
+        bond = members @ partial[members[feature]].max(axis=0)  # p
+        order = np.argsort(-np.round(bond, 6), kind="stable")
+        return order[order != feature]
 
     def of_some(self, x: Vector, columns: BoolVector, near: IntVector) -> Vector:
         """Some columns of x by the others, s of d: (d,), bool (d,), (k,) -> (s,)."""

@@ -12,6 +12,7 @@ from whyflag.domain import Domain
 from whyflag.repair.trials import Trials
 from whyflag.repair.values import Values
 
+MOST_TRIED = 20  # features of a row, each by itself
 ZOOMS = 2  # rounds of values between the best one and those beside it
 BETWEEN = 8  # values in such a round
 ONE_BY_ONE = 3  # features that are added one by one; more are taken in the order of attributions
@@ -67,7 +68,7 @@ class Search:
     def __call__(self, X: Matrix, scores: Vector, shares: Matrix) -> Found:
         """Search for rows, (n, d), with their scores and the shares of their features, (n, p)."""
         weights = innocence(shares)
-        alone, alone_rows = self._each(X, np.arange(len(X)), weights)
+        alone, alone_rows = self._each(X, np.arange(len(X)), weights, shares)
         found = Found(X.copy(), np.zeros(shares.shape, np.bool_), scores.copy(), alone, alone_rows)
         able = alone <= self.alarm  # n x p
         for i in range(len(X)):
@@ -79,32 +80,55 @@ class Search:
                 self._several(found, X[i], i, shares[i], weights[i])
         return found
 
-    def _each(self, X: Matrix, owner: IntVector, weights: Matrix) -> tuple[Matrix, Tensor]:
-        """The best change of each feature by itself: its score, and the row: n x p, n x p x d."""
-        offered = self.values.of(X, weights)
-        tried = self.trials.of_features(X, owner, offered)
-        for _ in range(ZOOMS):
-            closer = [
-                self._between(X, j, each, scores)
-                for j, (each, scores) in enumerate(zip(offered, tried, strict=True))
-            ]
-            more = self.trials.of_features(X, owner, closer)
-            offered = [np.hstack(both) for both in zip(offered, closer, strict=True)]
-            tried = [np.hstack(both) for both in zip(tried, more, strict=True)]
+    def _each(
+        self, X: Matrix, owner: IntVector, weights: Matrix, shares: Matrix
+    ) -> tuple[Matrix, Tensor]:
+        """The best change of each feature by itself: its score, and the row: n x p, n x p x d.
+
+        Of many features those with the largest shares in the row are tried.
+        """
         n, p = weights.shape
         alone, rows = np.full((n, p), np.inf), np.repeat(X[:, None], p, axis=1)
-        for j, (each, scores) in enumerate(zip(offered, tried, strict=True)):
-            if each.shape[1]:
-                columns = self.domain.membership[j]
-                best = self._best(each, scores, self.domain.scale[columns])
-                alone[:, j] = scores[np.arange(n), best]
-                rows[:, j, columns] = each[np.arange(n), best]
+        movable = np.flatnonzero(self.values.movable)
+        if len(movable) <= MOST_TRIED:
+            self._try(X, owner, weights, movable, alone, rows)
+            return alone, rows
+        for i in range(n):
+            order = np.argsort(-shares[i, movable], kind="stable")
+            some, row = movable[order[:MOST_TRIED]], slice(i, i + 1)
+            self._try(X[row], owner[row], weights[row], some, alone[row], rows[row])
         return alone, rows
 
-    def _between(self, X: Matrix, feature: int, values: Tensor, scores: Matrix) -> Tensor:
+    def _try(
+        self,
+        X: Matrix,
+        owner: IntVector,
+        weights: Matrix,
+        features: IntVector,
+        alone: Matrix,
+        rows: Tensor,
+    ) -> None:
+        """Fill in what some features can do by themselves."""
+        offered = self.values.of(X, weights, features) if len(features) else []
+        tried = self.trials.of_features(X, owner, features, offered)
+        for _ in range(ZOOMS):
+            closer = [
+                self._between(X, *each) for each in zip(features, offered, tried, strict=True)
+            ]
+            more = self.trials.of_features(X, owner, features, closer)
+            offered = [np.hstack(both) for both in zip(offered, closer, strict=True)]
+            tried = [np.hstack(both) for both in zip(tried, more, strict=True)]
+        which = np.arange(len(X))
+        for j, values, scores in zip(features, offered, tried, strict=True):
+            columns = self.domain.membership[j]
+            best = self._best(values, scores, self.domain.scale[columns])
+            alone[:, j] = scores[which, best]
+            rows[:, j, columns] = values[which, best]
+
+    def _between(self, X: Matrix, feature: np.int64, values: Tensor, scores: Matrix) -> Tensor:
         """Values on either side of the best: (n, c, s), (n, c) -> (n, c', s)."""
         columns = self.domain.membership[feature]
-        if columns.sum() > 1 or self.domain.binary[columns].any() or not values.shape[1]:
+        if columns.sum() > 1 or self.domain.binary[columns].any():
             return values[:, :0]
         order = np.argsort(values[..., 0], axis=1, kind="stable")
         ranked = np.take_along_axis(values[..., 0], order, axis=1)  # n x c
@@ -135,7 +159,7 @@ class Search:
         while best_score > self.alarm and k <= len(order):
             tried = []
             if k <= ONE_BY_ONE:
-                step_row = self._one_more(found, step_row, x, i, k, changed, weights)
+                step_row = self._one_more(found, step_row, i, k, changed, weights, shares)
                 tried.append(step_row[None])
             if k > 1:
                 together = np.isin(np.arange(len(shares)), order[:k])
@@ -151,17 +175,18 @@ class Search:
         self,
         found: Found,
         row: Vector,
-        x: Vector,
         i: int,
         k: int,
         changed: BoolVector,
         weights: Vector,
+        shares: Vector,
     ) -> Vector:
         """The row with the one feature more that brings its score down most."""
         if k == 1:
             alone, rows = found.alone[i], found.alone_rows[i]
         else:
-            one, many = self._each(row[None], np.array([i]), np.where(changed, 1.0, weights)[None])
+            known = np.where(changed, 1.0, weights)[None]
+            one, many = self._each(row[None], np.array([i]), known, shares[None])
             alone, rows = one[0], many[0]
         alone = np.where(changed, np.inf, alone)
         if not np.isfinite(alone).any():

@@ -34,7 +34,9 @@ class Trials:
             return np.empty(0)
         return evaluate(self._score, points, chunk=batch_size(points.shape[1], CALL))
 
-    def of_features(self, X: Matrix, owner: IntVector, values: list[Tensor]) -> list[Matrix]:
+    def of_features(
+        self, X: Matrix, owner: IntVector, features: IntVector, values: list[Tensor]
+    ) -> list[Matrix]:
         """Scores with one feature changed: for each feature (n, c, s) -> (n, c)."""
         n, d = X.shape
         sizes = [each.shape[1] for each in values]
@@ -42,9 +44,8 @@ class Trials:
         scores = np.empty((n, ends[-1]))
         for some in batches(n, int(ends[-1]) * d):
             points = np.repeat(X[some][:, None], ends[-1], axis=1)  # r x C x d
-            for feature, offered in enumerate(values):
-                own = self.membership[feature]
-                points[:, ends[feature] : ends[feature + 1], own] = offered[some]
+            for k, feature in enumerate(features):
+                points[:, ends[k] : ends[k + 1], self.membership[feature]] = values[k][some]
             whose = np.repeat(owner[some], ends[-1])
             scores[some] = self.of(points.reshape(-1, d), whose).reshape(points.shape[:2])
         return [scores[:, begin:end] for begin, end in pairwise(ends)]

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.domain import Domain
-from whyflag.repair.expected import NEAR, Expected
+from whyflag.repair.expected import Expected
 
 LEVELS = 24  # quantiles of a column that are tried
 MOST_PATTERNS = 64  # of a feature of several columns
@@ -38,36 +38,36 @@ class Values:
             self.known.append(known)
         self.movable: BoolVector = np.any(domain.membership & ~domain.fixed, axis=1)  # p
 
-    def of(self, X: Matrix, weights: Matrix) -> list[Tensor]:
-        """Values for each feature, what is expected first: (n, d), (n, p) -> p of (n, c, s).
+    def of(self, X: Matrix, weights: Matrix, features: IntVector) -> list[Tensor]:
+        """Values for f features, what is expected first: (n, d), (n, p) -> f of (n, c, s).
 
-        Features count by their weights among near rows. A feature that is fixed has none.
+        Features count by their weights among near rows.
         """
         rows, members = self._expected.rows, self._domain.membership
         guess, near = np.empty_like(X), []
         for i, x in enumerate(X):
-            far = self._expected.apart(x, weights[i])  # m x p
-            near.append(self._expected.nearest(far.sum(axis=1, keepdims=True) - far, NEAR))
-            guess[i] = self._expected.of_each(x, near[-1])
-        nearest = np.array(near)  # n x k x p
+            near.append(self._expected.near_without(x, weights[i], features))
+            for k, feature in enumerate(features):
+                columns = members[feature]
+                guess[i, columns] = self._expected.of_some(x, columns, near[-1][:, k])
+        nearest = np.array(near)  # n x k x f
         values = []
-        for feature, columns in enumerate(members):
-            own = rows[:, columns][nearest[:, :, feature]]  # n x k x s
+        for k, feature in enumerate(features):
+            columns = members[feature]
+            own = rows[:, columns][nearest[:, :, k]]  # n x k x s
             known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
             first = guess[:, None, columns]
             if columns.sum() > 1:
                 first = own[:, :1]  # several values that were seen together
             offered = np.concatenate([first, own, known], axis=1)  # n x c x s
-            values.append(
-                self.admit(offered, X, feature)[:, : offered.shape[1] * self.movable[feature]]
-            )
+            values.append(self.admit(offered, X, feature))
         return values
 
     def together(self, x: Vector, features: BoolVector, weights: Vector) -> Matrix:
         """Rows in which these features have other values: (d,), bool (p,), (p,) -> (c, d)."""
         columns = features @ self._domain.membership  # d
         far = self._expected.apart(x, np.where(features, 0.0, weights)).sum(axis=1, keepdims=True)
-        near = self._expected.nearest(far, NEAR)[:, 0]
+        near = self._expected.nearest(far)[:, 0]
         found = np.repeat(x[None], 1 + len(near), axis=0)
         found[0, columns] = self._expected.of_some(x, columns, near)
         found[1:, columns] = self._expected.rows[near][:, columns]
@@ -77,7 +77,7 @@ class Values:
             found[0, own] = found[1, own]
         return self._domain.admit(found, np.broadcast_to(x, found.shape))
 
-    def admit(self, values: Tensor, X: Matrix, feature: int) -> Tensor:
+    def admit(self, values: Tensor, X: Matrix, feature: int | np.int64) -> Tensor:
         """The nearest values that a feature can hold: (n, c, s) -> (n, c, s)."""
         columns = self._domain.membership[feature]
         rows = np.repeat(X[:, None], values.shape[1], axis=1)  # n x c x d
