@@ -25,6 +25,14 @@ def test_differences_are_the_gradient(chunk, monkeypatch):
     np.testing.assert_allclose(gradient, energy.value_and_grad(X)[1], atol=1e-6)
 
 
+def test_a_call_holds_as_many_numbers_as_a_step_may_keep(monkeypatch):
+    """Ten rows of four columns, with two points for each column, are 320 numbers."""
+    monkeypatch.setattr("whyflag.batches.WORK", 320)
+    score = Function(lambda X: X.sum(axis=1))
+    FiniteDifference(score, Domain(4)).value_and_grad(np.zeros((50, 4)))
+    assert score.asked == [50, 80, 80, 80, 80, 80]
+
+
 def test_binary_and_fixed_columns_have_no_slope_and_are_not_asked():
     score = Function(lambda X: X @ [1.0, 2.0, 4.0, 8.0])
     sloped = FiniteDifference(score, Domain(4, binary=[1], fixed=[2]))
