@@ -92,7 +92,13 @@ def test_bad_weights_are_refused(weights):
 
 @pytest.mark.parametrize(
     "choose",
-    [lambda X: X[:, :0, None], lambda X: X[:1, None], lambda X: X[:, None, :2], lambda X: X[:, []]],
+    [
+        lambda X: X[:, :0, None],
+        lambda X: X[:1, None],
+        lambda X: X[:, None, :2],
+        lambda X: X[:, []],
+        lambda X: np.zeros((5, 0, 3)),
+    ],
 )
 def test_badly_chosen_rows_are_refused(choose):
     score = as_score(lambda X: X.sum(axis=1), n_features=D)
