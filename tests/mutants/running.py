@@ -67,6 +67,8 @@ def judge(copy: Path, tests: Mapping[str, float]) -> tuple[str, str]:
 
     `tests` has the seconds that each takes in the program as it is.
     """
+    if not tests:  # pytest would look for some
+        return SURVIVED, ""
     files = list(dict.fromkeys(test.split("::")[0] for test in tests))
     last = copy / LAST
     last.write_text("")

@@ -33,6 +33,7 @@ def test_that_waits():
         (["that_works_on", "wrong"], ENDLESS, "that_works_on"),
         (["that_waits"], SURVIVED, ""),
         (["that_is_gone"], SURVIVED, ""),
+        ([], SURVIVED, ""),
     ],
 )
 def test_the_first_test_that_fails_or_never_ends_judges(
