@@ -104,6 +104,9 @@ class _Chosen:
         self.last.write_text(nodeid)
         _limit(SECONDS + TIMES * self.tests[nodeid])
 
+    def pytest_runtest_logfinish(self) -> None:
+        _limit(START)
+
 
 def _limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_PROF, seconds)

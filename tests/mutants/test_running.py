@@ -21,7 +21,7 @@ def test_that_works_on():
         pass
 
 def test_that_waits():
-    time.sleep(0.6)
+    time.sleep(2.2)
 """
 
 
@@ -39,7 +39,7 @@ def test_that_waits():
 def test_the_first_test_that_fails_or_never_ends_judges(
     tmp_path, monkeypatch, tests, verdict, last
 ):
-    monkeypatch.setattr(running, "SECONDS", 0.5)
+    monkeypatch.setattr(running, "SECONDS", 2.0)
     monkeypatch.setattr(running, "START", 60.0)
     (tmp_path / "test_it.py").write_text(TESTS)
     seconds = {f"test_it.py::test_{name}": 0.0 for name in tests}
