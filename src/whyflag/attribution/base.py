@@ -209,6 +209,8 @@ class Attribution(Contributions):
     def top(self, k: int = 3) -> pd.DataFrame:
         """The k largest attributions of each row, with what was observed and what is normal.
 
+        "normal" is the value in the repaired row (`repair`); NaN where there is no alarm.
+
         A player of several columns shows their values as a tuple. Where coalitions were drawn,
         "error" is the standard error of the attribution.
         """

@@ -33,7 +33,7 @@ def _of_row(attribution: Attribution, i: int) -> str:
             f"{number(repair.before[i])}, the alarm is at {alarm}."
         )
     named, more = changed[:MOST_REPAIRED], len(changed) - MOST_REPAIRED
-    are = _list([f"{_name(attribution, j)} is {observed(attribution, i, j)}" for j in named], more)
+    are = _list([_observed(attribution, i, j) for j in named], more)
     alone = len(changed) == 1
     would = _list([_normal(attribution, i, j, named=not alone) for j in named], more)
     scores = f"score {number(repair.before[i])} → {number(repair.scores[i])}, alarm at {alarm}"
@@ -55,8 +55,22 @@ def _ends(silenced: bool, n_changed: int, scores: str) -> str:
     return f"Together they end the alarm ({scores})."
 
 
+def _has_values(attribution: Attribution, j: int) -> bool:
+    """Whether a feature is several numbers, which have no name together."""
+    return bool(attribution.membership[j].sum() > 1) and not categories_of(attribution, j)
+
+
+def _observed(attribution: Attribution, i: int, j: int) -> str:
+    name = _name(attribution, j)
+    if _has_values(attribution, j):
+        return f"{name} ({observed(attribution, i, j)}) is off"
+    return f"{name} is {observed(attribution, i, j)}"
+
+
 def _normal(attribution: Attribution, i: int, j: int, *, named: bool) -> str:
     """The repaired value of a feature, and how far it can be moved."""
+    if _has_values(attribution, j):
+        return f"other values of {_name(attribution, j)}"
     value = _value(attribution, i, j)
     return f"{_name(attribution, j)} {value}" if named else value
 

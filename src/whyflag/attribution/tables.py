@@ -26,8 +26,7 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
 
     check_whole("k", k, at_least=1)
     errors = attribution.standard_errors
-    repaired = attribution.can_be_repaired
-    normal_rows = attribution.repair.rows if repaired else attribution.reference
+    normal_rows = _normal_rows(attribution)
     first = attribution.order[:, :k]
     records = [
         {
@@ -45,6 +44,14 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
     if errors is None or not errors.any():
         columns.remove("error")
     return pd.DataFrame.from_records(records, columns=columns)
+
+
+def _normal_rows(attribution: Attribution) -> Matrix | None:
+    """The repaired rows; of a row that raises no alarm nothing is known to be more normal."""
+    if not attribution.can_be_repaired:
+        return attribution.reference
+    repair = attribution.repair
+    return np.where((repair.before > repair.alarm)[:, None], repair.rows, np.nan)
 
 
 def to_frame(attribution: Attribution) -> pd.DataFrame:

@@ -29,7 +29,9 @@ class Values:
         self.known: list[Matrix] = []  # for each feature, c x s: always tried
         for columns in domain.membership:
             own = rows[:, columns]
-            if own.shape[1] > 1 or domain.binary[columns].any():
+            if own.shape[1] > 1 and not domain.binary[columns].all():
+                known = own[np.unique(np.linspace(0, len(own) - 1, LEVELS).astype(int))]
+            elif domain.binary[columns].all():
                 known, often = np.unique(own, axis=0, return_counts=True)
                 known = known[np.argsort(-often, kind="stable")[:MOST_PATTERNS]]
             else:
@@ -57,8 +59,8 @@ class Values:
             own = rows[:, columns][nearest[:, :, k]]  # n x k x s
             known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
             first = guess[:, None, columns]
-            if columns.sum() > 1:
-                first = own[:, :1]  # several values that were seen together
+            if columns.sum() > 1 and self._domain.binary[columns].all():
+                first = own[:, :1]  # between two categories there is none
             offered = np.concatenate([first, own, known], axis=1)  # n x c x s
             values.append(self.admit(offered, X, feature))
         return values
@@ -71,10 +73,9 @@ class Values:
         found = np.repeat(x[None], 1 + len(near), axis=0)
         found[0, columns] = self._expected.of_some(x, columns, near)
         found[1:, columns] = self._expected.rows[near][:, columns]
-        # What is expected of several columns of a feature need not be a value of it.
-        several = self._domain.membership[features]
-        for own in several[several.sum(axis=1) > 1]:
-            found[0, own] = found[1, own]
+        for own in self._domain.membership[features]:
+            if own.sum() > 1 and self._domain.binary[own].all():
+                found[0, own] = found[1, own]
         return self._domain.admit(found, np.broadcast_to(x, found.shape))
 
     def admit(self, values: Tensor, X: Matrix, feature: int | np.int64) -> Tensor:
