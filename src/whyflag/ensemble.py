@@ -165,6 +165,8 @@ def combine(members: Sequence[Attribution]) -> Attribution:
         evaluations=np.sum([member.evaluations for member in members], axis=0),
         additive=False,
         standard_errors=None,
+        refit_spread=None,
+        refit_first=None,
         ended=worst([member.ended for member in members]),
         fallback=_any_fallback(members),
         members=tuple(members),

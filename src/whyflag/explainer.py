@@ -20,9 +20,11 @@ from whyflag.methods import Method, default_method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.prepared import prepare
 from whyflag.records import join_rows
+from whyflag.refits import refitted, times_first
 from whyflag.repair import Repair, Repairer
 from whyflag.score import Score, evaluate
 from whyflag.score.answers import refuse_other_answers
+from whyflag.table import Table
 
 PROGRESS = 2**18  # score evaluations after which progress is due
 USUAL = 2**13  # evaluations that a row takes at the most with most methods: all ten players, say
@@ -56,6 +58,11 @@ class Explainer:
         fixed: Columns that keep the row's value; they get an attribution of zero. Only without a
             `domain`, which has fixed columns of its own.
         threshold: A score above this is an alarm; the detector's own if none is given.
+        refits: How often the detector is fitted anew, to as many rows drawn from the background
+            with replacement. The result then says how far each value depends on which normal rows
+            there were (`refit_spread`, `refit_first`). Needs a background, and a detector that
+            can be fitted: no function. Takes as many fits now, and as many times the work later.
+        seed: What the refits draw follows from it.
         n_jobs: Processes that explain rows at the same time, if that takes long enough to be worth
             it; -1 for one on every core. Changes no value by more than 1e-9 of the largest of its
             row.
@@ -81,6 +88,8 @@ class Explainer:
         players: Mapping[str, Columns] | None = None,
         fixed: Columns = (),
         threshold: float | None = None,
+        refits: int = 0,
+        seed: int = 0,
         n_jobs: int = 1,
         chunk_size: int | None = None,
     ) -> None:
@@ -99,6 +108,17 @@ class Explainer:
         self._chunk_size = chunk_size
         minima = (self.domain.n_players + 1) * self.domain.n_columns
         self._most_rows = batch_size(minima, 2 * WORK)
+        self._refits = [
+            Explainer(
+                each,
+                background,
+                self.method,
+                domain=self.domain,
+                n_jobs=n_jobs,
+                chunk_size=chunk_size,
+            )
+            for each in (refitted(detector, background, refits, seed) if refits != 0 else [])
+        ]
 
     @property
     def score(self) -> Score:
@@ -138,7 +158,7 @@ class Explainer:
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         # Each row was scored before the work, and after it.
         found = replace(found, evaluations=found.evaluations + 2)
-        return Attribution(
+        attribution = Attribution(
             **{each.name: getattr(found, each.name) for each in fields(found)},
             data=rows,
             row_names=tuple(range(len(rows))) if table.index is None else table.index,
@@ -152,6 +172,18 @@ class Explainer:
             threshold=self.score.threshold,
             unit=self.score.unit or 1.0,
             repairer=Repairer(self.score, named, self.prepared.rows),
+        )
+        return self._refit(table, attribution) if self._refits else attribution
+
+    def _refit(self, table: Table, found: Attribution) -> Attribution:
+        """The attribution with what becomes of it if the detector is fitted to other rows."""
+        others = [refit.explain(table) for refit in self._refits]
+        values = np.array([other.values for other in others])  # m x n x p
+        return replace(
+            found,
+            refit_spread=values.std(axis=0, ddof=1),
+            refit_first=times_first(values),
+            evaluations=np.sum([each.evaluations for each in (found, *others)], axis=0),
         )
 
     def repair(self, X: Any) -> Repair:

@@ -99,7 +99,7 @@ def test_members_of_an_ensemble_have_their_say():
 def test_a_remark_is_on_the_row_that_it_is_about():
     stuck = Explainer(DETECTOR, NORMAL, domain=Domain(4, fixed=[1]))(ODD)
     said = content(stuck)["rows"]
-    assert {row["name"] for row in said if "remark" in row} == {"p", "q"}
+    stands = "still raises the alarm"
+    assert {row["name"] for row in said if stands in row.get("remark", "")} == {"p", "q"}
     first = next(row for row in said if row["name"] == "p")
     assert first["remark"] == stuck.remarks[0]
-    assert "still raises the alarm" in first["remark"]

@@ -30,6 +30,8 @@ SHAPES = {
     "evaluations": "n",
     "reference": "nd",
     "standard_errors": "np",
+    "refit_spread": "np",
+    "refit_first": "np",
     "ended": "n",
     "fallback": "n",
     "data": "nd",
@@ -87,11 +89,15 @@ def to_json(attribution: Attribution) -> dict[str, Any]:
 
 
 def _feature(attribution: Attribution, i: int, j: int) -> dict[str, Any]:
-    errors = attribution.standard_errors
+    told = {
+        "error": attribution.standard_errors,
+        "spread": attribution.refit_spread,
+        "first": attribution.refit_first,
+    }
     return {
         "feature": attribution.feature_names[j],
         "attribution": attribution.values[i, j],
-        "error": None if errors is None else errors[i, j],
+        **{name: None if each is None else each[i, j] for name, each in told.items()},
         "observed": observed(attribution, i, j, digits=10),
         "normal": normal(attribution, i, j, digits=6),
         **_range(attribution, i, j),

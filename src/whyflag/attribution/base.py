@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from whyflag.attribution import sentences, tables, words
+from whyflag.attribution import doubt, sentences, tables, words
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
@@ -43,6 +43,9 @@ class Attribution(Contributions):
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
         threshold: The score above which the detector raises an alarm; None where it names none.
+        refit_spread: Standard deviation of each value over detectors that were fitted to other
+            normal rows, (n, p); None without refits.
+        refit_first: In what part of these refits each feature comes first, (n, p).
         members: The attributions that were combined into this one, if it is an ensemble's.
         repairer: What repairs the rows, when `repair` is asked for; None where nothing can.
         repaired: The repair, once it is known.
@@ -59,6 +62,8 @@ class Attribution(Contributions):
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0
     threshold: float | None = None
+    refit_spread: Matrix | None = per_row(default=None)
+    refit_first: Matrix | None = per_row(default=None)
     members: tuple[Attribution, ...] = ()
     repairer: Repairer | None = None
     repaired: Repair | None = per_row(default=None)
@@ -121,6 +126,18 @@ class Attribution(Contributions):
         if self.reference is not None:
             above |= (self.reference == self.data).all(axis=1)
         return above & self.flagged
+
+    @property
+    def in_doubt(self) -> BoolVector:
+        """Whether it is open which feature of a row comes first, (n,); `remarks` say why.
+
+        No feature stands out, or others are as large as the first, up to their standard errors.
+        It is not asked of rows that are not flagged, if there is a threshold, nor of those that are
+        `still_alarming`. In an ensemble one member is enough.
+        """
+        if self.members:
+            return np.any([member.in_doubt for member in self.members], axis=0)
+        return np.array([bool(text) for text in doubt.doubts(self)], dtype=np.bool_)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -211,8 +228,9 @@ class Attribution(Contributions):
 
         "normal" is the value in the repaired row (`repair`); NaN where there is no alarm.
 
-        A player of several columns shows their values as a tuple. Where coalitions were drawn,
-        "error" is the standard error of the attribution.
+        A player of several columns shows their values as a tuple. "error" is the standard error of
+        the attribution, where there is one. With refits, "spread" is the standard deviation over
+        them, and "first" the part of them in which the feature comes first.
         """
         return tables.top(self, k)
 

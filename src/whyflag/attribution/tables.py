@@ -27,22 +27,26 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
     check_whole("k", k, at_least=1)
     errors = attribution.standard_errors
     normal_rows = _normal_rows(attribution)
+    extra = {
+        "error": errors if errors is not None and errors.any() else None,
+        "spread": attribution.refit_spread,
+        "first": attribution.refit_first,
+    }
+    told = {name: each for name, each in extra.items() if each is not None}
     first = attribution.order[:, :k]
     records = [
         {
             "row": attribution.row_names[i],
             "feature": attribution.feature_names[j],
             "attribution": attribution.values[i, j],
-            "error": None if errors is None else errors[i, j],
+            **{name: each[i, j] for name, each in told.items()},
             "observed": _cell(attribution, attribution.data, i, j),
             "normal": None if normal_rows is None else _cell(attribution, normal_rows, i, j),
         }
         for i in range(len(attribution))
         for j in first[i]
     ]
-    columns = ["row", "feature", "attribution", "error", "observed", "normal"]
-    if errors is None or not errors.any():
-        columns.remove("error")
+    columns = ["row", "feature", "attribution", *told, "observed", "normal"]
     return pd.DataFrame.from_records(records, columns=columns)
 
 

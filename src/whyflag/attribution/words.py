@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from whyflag.attribution.doubt import doubts
 from whyflag.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def summary(attribution: Attribution) -> str:
         (attribution.ended, "not converged"),
         (attribution.still_alarming, "whose normal still raises the alarm"),
         (attribution.fallback, "by a slower definition"),
+        (attribution.in_doubt, "without a clear first feature"),
     )
     counts = [(0 if rows is None else np.count_nonzero(rows), what) for rows, what in told]
     warnings = "".join(f", {count} {what}" for count, what in counts if count)
@@ -52,6 +54,7 @@ def _sentences(attribution: Attribution) -> Iterator[tuple[SupportsIndex, str]]:
     if attribution.fallback is not None:
         for i in np.flatnonzero(attribution.fallback):
             yield i, "The fast definition does not hold on this row: another took its place."
+    yield from ((i, text) for i, text in enumerate(doubts(attribution)) if text)
 
 
 def _still_alarming(base: float, alarm: float) -> str:
