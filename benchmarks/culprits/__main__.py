@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--seed", type=int, default=0, help="of what is planted")
     options.add_argument("--rows", type=int, default=N_ROWS, help="of a cell")
     options.add_argument("--jobs", type=int, default=-1, help="processes; -1: one on every core")
-    options.add_argument("--petshop", action="store_true", help="real incidents: WHYFLAG_PETSHOP")
+    options.add_argument("--petshop", action="store_true", help="real incidents, fetched once")
     options.add_argument("--list", action="store_true", help="print what there is, by half")
     return options
 

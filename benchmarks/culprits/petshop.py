@@ -1,7 +1,6 @@
 """Real incidents of a micro-service application with known causes: PetShop, low traffic.
 
-`WHYFLAG_PETSHOP` names the folder `dataset/low_traffic` of the repository
-amazon-science/petshop-root-cause-analysis (CC-BY-4.0).
+They are fetched from their repository, or `WHYFLAG_PETSHOP` names a folder that has them.
 
 What was fixed before any result was seen: an incident is the first row at or after its alarm; its
 columns are the services, by the metric and the statistic of the alarm. Columns of which more than
@@ -13,7 +12,6 @@ alarm is a column like any other, but it is not asked whether it is the cause.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +26,8 @@ from benchmarks.culprits.run import remembering
 from benchmarks.culprits.worlds import World
 from whyflag.arrays import Matrix
 from whyflag.metrics import hits_at_k
+from whyflag_paper.datasets.petshop import petshop
 
-FOLDER = "WHYFLAG_PETSHOP"
 DETECTORS = ("GMM", "forest")
 MOST_MISSING = 0.5  # of a column
 
@@ -107,11 +105,7 @@ def line(name: str, found: Matrix) -> str:
 
 def main(methods: Sequence[str]) -> None:
     """Print a table for each detector and each treatment of constant columns."""
-    given = os.environ.get(FOLDER)
-    if not given:
-        print(f"PetShop is left out: set {FOLDER} to its folder.")
-        return
-    folder = Path(given)
+    folder = petshop()
     metrics = sorted({each.metric for each in incidents(folder)})
     for detector in DETECTORS:
         for keep in (False, True):
