@@ -37,6 +37,8 @@ def every_field():
         evaluations=np.array([10, 20]),
         reference=np.zeros((2, 3)),
         standard_errors=np.array([[np.inf, 0.1], [0.0, np.nan]]),
+        refit_spread=np.array([[0.5, 0.1], [0.2, 0.3]]),
+        refit_first=np.array([[0.8, 0.2], [0.4, 0.6]]),
         ended=np.array([Outcome.ARRIVED, Outcome.NO_BOTTOM]),
         fallback=np.array([False, True]),
         additive=False,

@@ -31,6 +31,8 @@ def filled():
     one = replace(
         make(),
         standard_errors=np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
+        refit_spread=np.array([[0.7, 0.8, 0.9], [1.0, 1.1, 1.2]]),
+        refit_first=np.array([[0.2, 0.4, 0.4], [0.6, 0.0, 0.4]]),
         ended=np.array([Outcome.OUT_OF_BUDGET, Outcome.NO_BOTTOM]),
         fallback=np.array([True, False]),
         shown=({"age": "old"}, {}),

@@ -199,7 +199,8 @@ def test_categories_are_no_html():
 
 def test_remarks_stand_below_the_table():
     ended = np.array([Outcome.ARRIVED, Outcome.OUT_OF_BUDGET])
-    html = replace(mixed(), ended=ended)._repr_html_()
+    clear = np.tile([[1.0, 9.0, 2.0]], (2, 1))
+    html = replace(mixed(), values=clear, ended=ended)._repr_html_()
     below = html.split("</table>")[1]
     assert below.startswith("<p>r1: The computation stopped at its limit")
     assert below.count("<p>") == 1
