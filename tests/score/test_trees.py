@@ -42,7 +42,7 @@ def test_a_forest_of_scikit_learn_can_be_written_as_trees():
     nodes = Nodes.of(trees, [every] * 10, [tree.value[:, 0, 0] / 10 for tree in trees])
     sums = added_up(nodes, PLANTED.astype(np.float32))
     np.testing.assert_allclose(sums, forest.predict(PLANTED), rtol=1e-12)
-    score = Score(forest.predict, (Trees(nodes, None, every, None),))
+    score = Score(forest.predict, (Trees(nodes, None, every, np.ones(len(every))),))
     shares = Explainer(score, NORMAL, "wKSH")(PLANTED)
     plain = Explainer(score.without(Trees), NORMAL, "wKSH")(PLANTED)
     np.testing.assert_allclose(shares.values, plain.values, rtol=0, atol=1e-9)

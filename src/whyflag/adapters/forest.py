@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
 from whyflag.score import Score, Trees
-from whyflag.score.trees import Link, Nodes
+from whyflag.score.trees import Nodes, Power
 
 MOST_LEVELS = 60  # of a tree: the way to a leaf is kept in the bits of a number
 
@@ -66,23 +65,8 @@ class IsolationDepth:
             return ()
         nodes = Nodes.of(trees, features, [-depth / len(trees) for depth in depths])
         d = 1 + max(int(shown.max()) for shown in features)
-        link = _DepthToScore(self._usual_depth, self._added)
+        link = Power(self._usual_depth, self._added)
         return (Trees(nodes, link, sources=np.arange(d), slopes=np.ones(d)),)
-
-
-@final
-@dataclass(frozen=True)
-class _DepthToScore(Link):
-    """2^(s / c) + a, where s is minus the mean depth."""
-
-    usual_depth: float
-    added: float
-
-    def __call__(self, sums: Vector) -> Vector:
-        return 2.0 ** (sums / self.usual_depth) + self.added
-
-    def back(self, scores: Vector) -> Vector:
-        return np.log2(scores - self.added) * self.usual_depth
 
 
 def _depth_of(n: IntVector) -> Vector:

@@ -25,7 +25,7 @@ from whyflag.games.base import CharacteristicFunction, Game, room, start_count, 
 from whyflag.games.by_trees import shapley_by_trees
 from whyflag.nearness import coarse, distance
 from whyflag.score import Score, Trees, evaluate
-from whyflag.score.trees import Link
+from whyflag.score.trees import Power
 
 WIDER = 1e-4  # of the sums at the ends of a secant
 
@@ -163,12 +163,12 @@ class _BackgroundGame(Game):
 class _Secant:
     """slope (s − s(r)): what a score f(s) has over e(r), if it were linear up to e(x)."""
 
-    link: Link
+    link: Power
     slope: Matrix  # n x k
     start: Matrix  # n x k: s(r)
 
     @classmethod
-    def between(cls, link: Link, references: Matrix, scores: Vector) -> _Secant:
+    def between(cls, link: Power, references: Matrix, scores: Vector) -> _Secant:
         """From the references' scores, (n, k), to those of the rows, (n,)."""
         start = link.back(references)
         end = np.broadcast_to(link.back(scores)[:, None], start.shape)

@@ -15,13 +15,14 @@ from whyflag.checks import check_choice, check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.lines import descend_along_columns
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape, rounding
 from whyflag.minimise.quasi_newton import FLAT, MEMORY, descend
-from whyflag.minimise.starts import MARGIN, Basin, solve_from_several
+from whyflag.minimise.starts import MARGIN, Basin, solve_by_rows, solve_from_several
 from whyflag.outcome import Outcome, ended_if
 from whyflag.records import join_rows, per_row
-from whyflag.score import Gradient, Score
+from whyflag.score import Gradient, Score, Trees
 
 __all__ = ["GAMMA", "LIMITS", "Basin", "Limits", "Minimum", "Shape", "minimise"]
 
@@ -160,6 +161,10 @@ class _Solver:
 
     def _without_gradient(self, problems: Problems) -> Moves:
         """Go down the slope of a smooth score; search one that jumps, or is flat in steps."""
+        trees = problems.score.find(Trees)
+        if trees is not None and trees.by_column:
+            solve = partial(self._along_columns, trees=trees)
+            return solve_by_rows(problems, solve, self.limits.other_searches)
         if problems.rough:
             return self._from_several(problems, self._search, self.limits.other_searches)
         sloped = FiniteDifference(problems.score, problems.domain)
@@ -190,6 +195,9 @@ class _Solver:
         down = descend(by_differences, self.limits.max_differences, self.limits.flat)
         down.n_evaluations[:] *= sloped.n_calls
         return down
+
+    def _along_columns(self, problems: Problems, trees: Trees) -> Moves:
+        return descend_along_columns(problems, trees, problems.X.shape[1] * self.limits.max_rounds)
 
     def _search(self, problems: Problems) -> Moves:
         begin = Moves.none(problems)

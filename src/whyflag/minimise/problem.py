@@ -71,6 +71,7 @@ class Problems:
         self.lower: Matrix = np.maximum(lower, np.where(self.free, self.entry - half_width, 0.0))
         self.upper: Matrix = np.minimum(upper, np.where(self.free, self.entry + half_width, 0.0))
         self.gamma = gamma
+        self._half_width = half_width
         self.penalty: Vector = gamma / np.maximum(self.free.sum(axis=1), 1)
         self.leash: Vector = np.zeros(len(X))
         self.spectra = _spectra(self.curvature, domain.scale, self.unit)
@@ -96,6 +97,16 @@ class Problems:
         """The same problems once for each of several starts, (s, b, d): one after another."""
         other = self.select(np.tile(np.arange(len(self)), len(starts)))
         other.start = np.asfortranarray(starts.reshape(-1, starts.shape[2]))
+        return other
+
+    def holding_nothing(self, which: IntVector) -> Problems:
+        """Those of some rows in which every column may move that is not fixed, without a leash."""
+        X = self.X[which]
+        nothing = np.zeros(X.shape, dtype=np.bool_)
+        other = Problems(
+            self.score, X, nothing, self.domain, gamma=self.gamma, half_width=self._half_width
+        )
+        other._answers = self._answers
         return other
 
     def select(self, which: IntVector | slice) -> Problems:
@@ -141,6 +152,12 @@ class Problems:
         known = np.isfinite(loss) & (np.isfinite(gradient) | ~self.free).all(axis=1)
         gradient = np.where(self.free & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
+
+    @property
+    def rows(self) -> tuple[IntVector, IntVector]:
+        """The first problem of each row, (r,), and the row of each problem, (b,)."""
+        new = np.append(True, (self.X[1:] != self.X[:-1]).any(axis=1))
+        return np.flatnonzero(new), np.cumsum(new) - 1
 
     @property
     def typical_loss(self) -> float:

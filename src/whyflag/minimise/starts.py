@@ -59,6 +59,38 @@ def solve_from_several(
         n_looked += 1
         far = distance(found.u).sum(axis=1).reshape(-1, b)
         chosen = _first_of_least(np.where(normal, far, np.inf))
+    return _chosen(found, chosen, n_looked)
+
+
+def solve_by_rows(problems: Problems, solve: Callable[[Problems], Moves], n_others: int) -> Moves:
+    """Solve the problems of each row from where the one that holds nothing has ended.
+
+    For scores that are constant in steps and so have no basins: the lowest end is kept. The
+    problem that holds nothing begins at the typical values, and at the best of the typical rows.
+    """
+    first, row = problems.rows
+    whole = problems.holding_nothing(first)
+    domain = problems.domain
+    center = (domain.center - whole.X) / domain.scale
+    center = whole.project(np.where(whole.free & np.isfinite(center), center, 0.0))
+    places, n_places = _best_places(whole, n_others)
+    ends = solve(whole.begun_from(np.stack([center, *places])))
+    u = ends.u.reshape(-1, *whole.X.shape)[:, row]  # s x b x d
+    found = solve(problems.begun_from(np.where(problems.free, u, 0.0)))
+    n_looked = np.zeros(len(problems), dtype=np.int64)
+    n_looked[first] = n_places + len(u)
+    best = _chosen(found, _first_of_least(found.loss.reshape(len(u), -1)), n_looked + 1)
+    # A row that is as good as any place is its own start.
+    stay = problems.loss(problems.entry)
+    higher = np.flatnonzero(best.loss > stay - rounding(stay, MARGIN))
+    if len(higher):
+        best.put(higher, solve(problems.select(higher)))
+    return best
+
+
+def _chosen(found: Moves, chosen: IntVector, n_looked: IntVector) -> Moves:
+    """One of several ends of each problem, by number: (s b,) -> (b,)."""
+    b = len(chosen)
     which = chosen * b + np.arange(b)
     return Moves(
         u=found.u[which],

@@ -1,8 +1,7 @@
-"""Scores that are a sum over trees, put through a function that rises."""
+"""Scores that are a sum over trees, or a power of one."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.arrays import IntVector, Matrix, Tensor, Vector
 from whyflag.score.ability import Ability
 from whyflag.score.base import Score
 from whyflag.score.map import Map
@@ -73,16 +72,20 @@ class Nodes:
         return levels
 
 
-class Link(ABC):
-    """A function that rises: from sums to scores, and back."""
+@final
+@dataclass(frozen=True)
+class Power:
+    """f(s) = 2^(s / c) + a, from sums to scores, and back."""
 
-    @abstractmethod
-    def __call__(self, sums: Vector) -> Vector:
-        """Scores of sums."""
+    c: float
+    a: float = 0.0
 
-    @abstractmethod
-    def back(self, scores: Vector) -> Vector:
+    def __call__(self, sums: Tensor) -> Tensor:
+        return 2.0 ** (sums / self.c) + self.a
+
+    def back(self, scores: Tensor) -> Tensor:
         """Sums of scores."""
+        return np.log2(scores - self.a) * self.c
 
 
 @final
@@ -92,40 +95,48 @@ class Trees(Ability):
 
     Attributes:
         nodes: The trees.
-        link: f, which rises; None: the score is the sum itself.
+        link: f; None: the score is the sum itself.
         sources: The column of x that each column of z is made of, (k,).
-        slopes: dz/dx of each column of z, (k,), where it is constant; None: it is not.
+        slopes: dz/dx of each column of z, (k,); NaN where it is not constant.
         steps: The maps from x to z, one after another.
     """
 
     meaning: ClassVar[str] = "a score that is a sum over trees, such as an isolation forest's"
 
     nodes: Nodes
-    link: Link | None
+    link: Power | None
     sources: IntVector
-    slopes: Vector | None
+    slopes: Vector
     steps: tuple[Map, ...] = ()
 
     def __call__(self, X: Matrix) -> FloatMatrix:
         """Rows as the trees compare them: (n, d) -> (n, k)."""
+        with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
+            return np.ascontiguousarray(self.behind(X), dtype=np.float32)
+
+    def behind(self, X: Matrix) -> Matrix:
+        """Rows behind the maps: (n, d) -> (n, k)."""
         for step in self.steps:
             X = step(X)
-        with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
-            return np.ascontiguousarray(X, dtype=np.float32)
+        return X
+
+    @property
+    def by_column(self) -> bool:
+        """Whether the trees compare the columns of x themselves, but for their units."""
+        alone = len(np.unique(self.sources)) == len(self.sources)
+        return alone and bool(np.isfinite(self.slopes).all())
 
     def after(self, step: Map) -> Trees | None:
         """What is left if each column that comes out is made of one that goes in."""
         if step.sources is None:
             return None
-        slopes = None
-        if step.jacobian is not None and self.slopes is not None:
-            jacobian = step.jacobian
-            by_source = jacobian if jacobian.ndim == 1 else jacobian.sum(axis=0)
-            slopes = by_source[self.sources] * self.slopes
+        slopes = np.full(len(step.sources), np.nan)
+        if step.jacobian is not None:  # with one source each, one number in each column
+            slopes = step.jacobian if step.jacobian.ndim == 1 else step.jacobian.sum(axis=0)
         return replace(
             self,
             sources=step.sources[self.sources],
-            slopes=slopes,
+            slopes=slopes[self.sources] * self.slopes,
             steps=(step, *self.steps),
         )
 
@@ -152,7 +163,7 @@ def sum_score(score: Score) -> Score:
 @dataclass(frozen=True)
 class _Sum:
     score: Score
-    link: Link
+    link: Power
 
     def __call__(self, X: Matrix) -> Vector:
         return self.link.back(self.score(X))

@@ -1,0 +1,101 @@
+"""The loops of `lines.py` that numba compiles, one problem after another."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import numpy as np
+
+
+def outside(at, side, first, last, begin, leaf, lowest, highest):
+    """As `Cells.outside`, each problem by how it differs from the one before."""
+    found = np.zeros((len(at), len(side)), np.int8)
+    for leaf_ in range(len(side)):
+        for w in range(side.shape[1]):
+            j = side[leaf_, w]
+            if j >= 0 and (at[0, j] < first[leaf_, w] or at[0, j] > last[leaf_, w]):
+                found[0, leaf_] += 1
+    for i in range(1, len(at)):
+        found[i] = found[i - 1]
+        for j in range(at.shape[1]):
+            before, after = at[i - 1, j], at[i, j]
+            if before != after:
+                for e in range(begin[j], begin[j + 1]):
+                    was = before < lowest[e] or before > highest[e]
+                    now = after < lowest[e] or after > highest[e]
+                    if was != now:
+                        found[i, leaf[e]] += 1 if now else -1
+    return found
+
+
+def go(out, at, which, column, cell, begin, leaf, lowest, highest):
+    """As `_go`."""
+    for n in range(len(which)):
+        i, j = which[n], column[n]
+        for e in range(begin[j], begin[j + 1]):
+            was = at[i, j] < lowest[e] or at[i, j] > highest[e]
+            now = cell[n] < lowest[e] or cell[n] > highest[e]
+            if was != now:
+                out[i, leaf[e]] += 1 if now else -1
+        at[i, j] = cell[n]
+
+
+def best(at, out, which, free, row, weight, cost, own, begin, tree, value, side, first, last, link):
+    """As `_best`; columns are left out that can not be lower, whatever their cells."""
+    n_trees, unit, c, a, part = int(link[0]), link[1], link[2], link[3], link[4]
+    best_column, best_cell = np.full(len(which), -1), np.zeros(len(which), np.int64)
+    here = np.empty(n_trees)  # the value of the leaf of each tree
+    sums = np.empty(begin[-1])
+    least = np.empty((at.shape[1], 2))  # below and above the cell, the sum may fall so far
+    for n in range(len(which)):
+        i = which[n]
+        r = row[i]
+        total = 0.0
+        for leaf in range(len(tree)):
+            if out[i, leaf] == 0:
+                here[tree[leaf]] = value[leaf]
+                total += value[leaf]
+        sums[:] = 0.0
+        least[:] = 0.0
+        for leaf in range(len(tree)):
+            if out[i, leaf] == 1:
+                for w in range(side.shape[1]):
+                    j = side[leaf, w]
+                    if j < 0:
+                        continue
+                    above = at[i, j] < first[leaf, w]
+                    if above or at[i, j] > last[leaf, w]:
+                        if free[i, j]:
+                            more = value[leaf] - here[tree[leaf]]
+                            least[j, int(above)] += min(more, 0.0)
+                            sums[begin[j] + first[leaf, w]] += more
+                            sums[begin[j] + last[leaf, w] + 1] -= more
+                        break
+        moved = 0.0
+        for j in range(at.shape[1]):
+            if free[i, j]:
+                moved += weight[i] * cost[r, begin[j] + at[i, j]]
+        level = (total if c == 0 else 2.0 ** (total / c) + a) / unit
+        slope = 1.0 / unit if c == 0 else (level - a / unit) * np.log(2.0) / c
+        bar = level + moved
+        gain = part * max(abs(bar), 1.0)
+        for j in range(at.shape[1]):
+            rest = moved - weight[i] * cost[r, begin[j] + at[i, j]]
+            if not free[i, j] or level + slope * least[j].min() + rest >= bar - gain:
+                continue
+            for x in range(begin[j] + 1, begin[j + 1]):
+                sums[x] += sums[x - 1]
+            for step in (-1, 1):  # outward from x only a lower sum can be lower
+                record, x = np.inf, begin[j] + own[r, j]
+                while begin[j] <= x < begin[j + 1]:
+                    if sums[x] < record:
+                        record = sums[x]
+                        price = rest + weight[i] * cost[r, x]
+                        # f is convex: it lies above its tangent, which is faster.
+                        if level + slope * record + price < bar - gain:
+                            e = total + record
+                            loss = (e if c == 0 else 2.0 ** (e / c) + a) / unit + price
+                            if loss < bar - gain:
+                                bar = loss
+                                best_column[n], best_cell[n] = j, x - begin[j]
+                    x += step
+    return best_column, best_cell
