@@ -87,7 +87,7 @@ def best(at, out, which, free, row, weight, cost, own, begin, tree, value, side,
             for step in (-1, 1):  # outward from x only a lower sum can be lower
                 record, x = np.inf, begin[j] + own[r, j]
                 while begin[j] <= x < begin[j + 1]:
-                    if sums[x] < record:
+                    if sums[x] < record and cost[r, x] < np.inf:
                         record = sums[x]
                         price = rest + weight[i] * cost[r, x]
                         # f is convex: it lies above its tangent, which is faster.
