@@ -15,6 +15,7 @@ from benchmarks.page import write_page
 
 BENCHMARKS = (
     "efficiency",
+    "forests",
     "minimisation",
     "algorithm_1",
     "against_shap",
