@@ -97,8 +97,9 @@ def minimise(
     min_y e(y) + γ·unit/|Sᶜ| Σ_{i∉S} dist((y_i − x_i) / scale_i),  y_S = x_S,  y in the domain
 
     dist is `whyflag.nearness.distance`. With a gradient: projected L-BFGS, preconditioned by the
-    score's curvature where it is known. Without: a search that needs no slope, and so works on
-    piecewise constant scores. Both begin at several places (`minimise/starts.py`).
+    score's curvature where it is known. Of a sum over trees: exact minima along the columns. Else:
+    a search that needs no slope, and so works on piecewise constant scores. All begin at several
+    places (`minimise/starts.py`).
 
     The loss never exceeds that of x, and y_S is x_S to the bit. A row outside the bounds is
     brought inside, unless nothing there has a lower loss than the row has where it is.
@@ -113,7 +114,7 @@ def minimise(
         shape: Whether the radius bounds each column's move ("box") or their Euclidean norm
             ("ball").
         basin: Which minimum, if there are several: the "lowest" that was found, or the "nearest"
-            that is normal.
+            that is normal. A sum over trees has no basins: its lowest is taken.
         limits: What each problem may spend.
     """
     check_number("gamma", gamma, at_least=0)
