@@ -98,7 +98,7 @@ class _BackgroundGame(Game):
         choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
         k, d = self._references.shape[1:]
         values = np.empty((len(chosen), len(z)))
-        where = room(d)
+        where = room(d, k)
         for tile, some in tiles(len(chosen), len(z), d, k):
             these = chosen[tile]
             r, c = len(these), some.stop - some.start

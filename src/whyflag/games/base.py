@@ -73,20 +73,20 @@ def tiles(n: int, m: int, d: int, points: int = 1) -> Iterator[tuple[slice, slic
     """Cut n rows x m coalitions into tiles; each pair takes some points of d numbers."""
     area = max(1, batch_size(d, CALL, FEWEST) // points)
     width = max(1, min(m, area))
-    height = max(1, round(area / width))
+    height = max(1, area // width)
     for top in range(0, n, height):
         for left in range(0, m, width):
             yield slice(top, min(top + height, n)), slice(left, min(left + width, m))
 
 
-def room(d: int) -> Vector:
-    """An array for the points of one tile after another, each of d numbers.
+def room(d: int, points: int = 1) -> Vector:
+    """An array for the points of one tile after another, as `tiles` cuts them.
 
     It is larger than they need. glibc keeps freed memory for the next array up to twice the
     largest array so far, and what a score makes of its points is several times their size: with
     less, each tile would wait for new pages, longer than for its scores.
     """
-    return np.empty(max(WORK, batch_size(d, CALL, FEWEST) * d))
+    return np.empty(max(WORK, max(batch_size(d, CALL, FEWEST), points) * d))
 
 
 def start_count(n: int) -> IntVector:
