@@ -22,7 +22,7 @@ from whyflag.minimise.problem import Moves, Problems, rounding
 from whyflag.nearness import distance
 from whyflag.score import Trees
 
-GAIN = 1e-9  # of the loss: less is not worth a move
+GAIN = 1e-6  # of the loss: less is not worth a pass through the leaves
 HAIR = 4 * float(np.finfo(np.float64).eps)  # of a value: what rounding may take it by
 
 
