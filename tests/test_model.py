@@ -8,9 +8,9 @@ import pytest
 import whyflag.model
 from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
-from whyflag.encoding import Encoding
 from whyflag.files.documents import write_document
 from whyflag.model import Model
+from whyflag.table.schema import Schema
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(
@@ -23,9 +23,7 @@ TABLE = pd.DataFrame(
 
 
 def fitted(methods=("ASH",)):
-    encoding = Encoding.of(TABLE)
-    values = encoding.encode(TABLE).rows.values
-    return Model.fit(GMM(2, reg_covar=0.1), encoding, values, methods)
+    return Model.fit(GMM(2, reg_covar=0.1), Schema.of(TABLE), TABLE, methods)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,7 @@ def model():
 
 
 def odd(model):
-    return model.encoding.encode(
+    return model.read(
         pd.DataFrame({"size": [5.0, 14.0], "weight": [30.0, 0.0], "colour": ["red", "blue"]})
     ).rows
 
@@ -49,7 +47,8 @@ def test_a_model_explains_rows_of_the_table_by_its_columns(model):
 def test_a_model_survives_its_folder(model, tmp_path):
     model.save(tmp_path / "m")
     again = Model.load(tmp_path / "m")
-    assert again.encoding == model.encoding
+    assert again.schema == model.schema
+    assert (again.threshold, again.surcharge) == (model.threshold, model.surcharge)
     assert again.normal.quantiles == pytest.approx(model.normal.quantiles)
     one, other = (each.explainer()(odd(model)) for each in (model, again))
     assert one.values == pytest.approx(other.values)
@@ -121,7 +120,7 @@ def test_what_an_end_by_force_left_behind_goes_with_the_next_model(model, tmp_pa
     [
         (lambda c: c.update(format="else"), "is not of a whyflag model"),
         (lambda c: c.update(version=99), "is of version 99"),
-        (lambda c: c.pop("encoding"), "does not fit together"),
+        (lambda c: c.pop("schema"), "does not fit together"),
         (lambda c: c["domain"].update(columns=["a", "b", "c", "d"]), "different columns"),
         (lambda c: c.update(methods=["magic"]), "magic"),
         (lambda c: c["sha256"].update({"../else": "0"}), "is no file of a model"),
@@ -176,3 +175,39 @@ def test_distributions_are_quantiles_and_means():
     assert normal.mean[1] == pytest.approx(25 / 101)
     again = Distribution.from_json(json.loads(json.dumps(normal.to_json())))
     assert again.quantiles == pytest.approx(normal.quantiles)
+
+
+FOREIGN = {
+    "a word": ({"size": "n/a"}, "size"),
+    "a gap": ({"weight": None}, "weight"),
+    "infinity": ({"weight": "inf"}, "weight"),
+    "a new category": ({"colour": "mauve"}, "colour"),
+}
+
+
+@pytest.mark.parametrize(("change", "culprit"), FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("method", ["near", "ASH", "KSH", "marg"])
+def test_a_foreign_cell_raises_the_alarm_and_is_its_culprit(change, culprit, method):
+    model = fitted(("ASH", "KSH", "near"))
+    row = {"size": "5", "weight": "0.5", "colour": "red"}
+    rows = model.read(pd.DataFrame([row | change, row])).rows
+    said = model.explainer([method])(rows)
+    assert said.flagged.tolist() == [True, False]
+    assert said.feature_names[said.order[0, 0]] == culprit
+    assert said.scores == pytest.approx(model.score(rows))
+    # What the cell adds is its own: the rest is explained as if the cell was a usual one.
+    without = model.explainer([method])(rows.values)
+    j = said.feature_names.index(culprit)
+    assert said.values[0, j] - without.values[0, j] == pytest.approx(model.surcharge)
+    assert np.delete(said.values[0], j) == pytest.approx(np.delete(without.values[0], j))
+
+
+def test_a_new_category_is_at_least_as_odd_as_the_rarest():
+    table = TABLE.assign(colour=["red"] * 150 + ["blue"] * 47 + ["green"] * 3)
+    model = Model.fit(GMM(2, reg_covar=0.1), Schema.of(table), table)
+    rare, new = model.score(
+        model.read(
+            pd.DataFrame({"size": [5.0] * 2, "weight": [0.0] * 2, "colour": ["green", "mauve"]})
+        ).rows
+    )
+    assert new > max(rare, model.threshold)

@@ -19,8 +19,8 @@ from test_readme import ROOT
 from whyflag import Ensemble, Explainer, as_score
 from whyflag.cli import app
 from whyflag.detectors import GMM
-from whyflag.encoding import Encoding
 from whyflag.model import Model
+from whyflag.table.schema import Schema
 
 PAGE = (ROOT / "docs/design/walks.md").read_text(encoding="utf-8")
 SOURCE = Path(whyflag.__file__).parent
@@ -70,9 +70,7 @@ def calls_of(walk):
 
 
 def keep_a_model():
-    encoding = Encoding.of(TABLE)
-    values = encoding.encode(TABLE).rows.values
-    Model.fit(GMM(random_state=0), encoding, values).save("kept")
+    Model.fit(GMM(random_state=0), Schema.of(TABLE), TABLE).save("kept")
     Model.load("kept").explainer()
 
 

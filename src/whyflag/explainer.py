@@ -155,6 +155,13 @@ class Explainer:
                 done += len(part)
                 bar.update(len(part))
         found = join_rows(parts)
+        if table.added is not None:
+            # A part of the score that belongs to one feature is that feature's, by any method.
+            found = replace(
+                found,
+                values=found.values + table.added,
+                scores=found.scores + table.added.sum(axis=1),
+            )
         named = self.domain if table.columns is None else self.domain.rename(table.columns)
         # Each row was scored before the work, and after it.
         found = replace(found, evaluations=found.evaluations + 2)

@@ -7,7 +7,7 @@ import io
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, final
@@ -15,18 +15,20 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
-from whyflag.arrays import Matrix
+from whyflag.arrays import Matrix, Vector
+from whyflag.batches import CALL, batch_size
 from whyflag.detectors import load as load_detector
 from whyflag.detectors.base import Detector
 from whyflag.distribution import Distribution
 from whyflag.domain import Domain
-from whyflag.encoding import Encoding
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
 from whyflag.files.documents import read_document, write_document
 from whyflag.methods import NEAR, get_method
 from whyflag.prepared import prepare
+from whyflag.score import evaluate
 from whyflag.table import Table
+from whyflag.table.schema import Encoded, Schema
 
 FORMAT, VERSION = "whyflag model", 3
 JSON, ROWS, DETECTOR, PARTS = "model.json", "rows.npz", "detector", "parts-"
@@ -46,17 +48,21 @@ class Model:
 
     Attributes:
         detector: Fitted to encoded rows.
-        encoding: From the columns of a table to encoded rows.
+        schema: What the columns of a table mean, and how they become numbers.
         domain: What values these may take.
         normal: How normal values are distributed.
+        threshold: The score above which a row raises an alarm.
+        surcharge: What a foreign cell adds to the score, so that no row that has one is normal.
         methods: The methods that rows are explained by, unless others are asked for.
         rows: Normal rows, if a method needs them, (n, d).
     """
 
     detector: Detector
-    encoding: Encoding
+    schema: Schema
     domain: Domain
     normal: Distribution
+    threshold: float
+    surcharge: float
     methods: tuple[str, ...] = (DEFAULT,)
     rows: Matrix | None = None
 
@@ -64,28 +70,48 @@ class Model:
     def fit(
         cls,
         detector: Detector,
-        encoding: Encoding,
-        values: Matrix,
+        schema: Schema,
+        table: Any,
         methods: Sequence[str] = (DEFAULT,),
     ) -> Model:
-        """Fit a detector to normal rows that an encoding has turned into numbers, (n, d)."""
-        detector.fit(pd.DataFrame(values, columns=list(encoding.encoded_columns)))
+        """Fit a detector to a table of normal rows; foreign cells count as typical ones."""
+        values = schema.encode(table).rows.values
+        detector.fit(pd.DataFrame(values, columns=list(schema.encoded_columns)))
+        scores = evaluate(detector.to_score(), values)
+        threshold = float(-detector.offset_)
         domain = Domain.infer(
-            Table(values, encoding.encoded_columns),
+            Table(values, schema.encoded_columns),
             bounded=True,
-            players=encoding.players,
-            categories={name: encoding.categories[name] for name in encoding.players},
+            players=schema.players,
+            categories=schema.categories,
         )
         rows = None
         if any(get_method(method).needs_background for method in methods):
             order = np.random.default_rng(detector.random_state).permutation(len(values))
             rows = values[np.sort(order[:MOST_ROWS])]
-        return cls(detector, encoding, domain, Distribution.of(values), tuple(methods), rows)
+        return cls(
+            detector,
+            schema,
+            domain,
+            Distribution.of(values),
+            threshold,
+            # As far again as from the most normal row to the alarm.
+            2 * (threshold - float(scores.min())) or 1.0,
+            tuple(methods),
+            rows,
+        )
 
-    @property
-    def threshold(self) -> float:
-        """The score above which a row raises an alarm."""
-        return float(-self.detector.offset_)
+    def read(self, table: Any, *, where: str = "X") -> Encoded:
+        """Turn a table into rows that can be scored and explained; columns are matched by name."""
+        encoded = self.schema.encode(table, where=where)
+        added = np.where(encoded.foreign, self.surcharge, 0.0)
+        return replace(encoded, rows=replace(encoded.rows, added=added))
+
+    def score(self, rows: Table) -> Vector:
+        """Score rows that `read` gave: what the detector finds, and foreign cells, (n,)."""
+        chunk = batch_size(rows.values.shape[1], CALL)
+        scores = evaluate(self.detector.to_score(), rows.values, chunk)
+        return scores if rows.added is None else scores + rows.added.sum(axis=1)
 
     def explainer(self, methods: Sequence[str] = (), n_jobs: int = 1) -> Explainer | Ensemble:
         """What explains encoded rows, by these methods or those that the model was made for.
@@ -99,7 +125,7 @@ class Model:
                 f"{lacking[0]} needs normal rows, and this model has none: fit it for "
                 f"{lacking[0]}, so that it keeps some."
             )
-        prepared = prepare(self.detector, self.rows, domain=self.domain)
+        prepared = prepare(self.detector, self.rows, domain=self.domain, threshold=self.threshold)
         explainers = [Explainer(prepared, method=method, n_jobs=n_jobs) for method in chosen]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
 
@@ -120,9 +146,11 @@ class Model:
             content = {
                 "format": FORMAT,
                 "version": VERSION,
-                "encoding": self.encoding.to_json(),
+                "schema": self.schema.to_json(),
                 "domain": self.domain.to_json(),
                 "normal": self.normal.to_json(),
+                "threshold": self.threshold,
+                "surcharge": self.surcharge,
                 "methods": list(self.methods),
                 "parts": parts.name,
                 "sha256": {file.relative_to(parts).as_posix(): _hash(file) for file in files},
@@ -163,14 +191,16 @@ class Model:
                 rows = arrays["rows"]
         model = cls(
             detector=load_detector(path / DETECTOR),
-            encoding=Encoding.from_json(content["encoding"]),
+            schema=Schema.from_json(content["schema"]),
             domain=Domain.from_json(content["domain"]),
             normal=Distribution.from_json(content["normal"]),
+            threshold=float(content["threshold"]),
+            surcharge=float(content["surcharge"]),
             methods=tuple(str(method) for method in content["methods"]),
             rows=rows,
         )
-        if model.encoding.encoded_columns != model.domain.columns:
-            raise ValueError("its encoding and its domain have different columns")
+        if model.schema.encoded_columns != model.domain.columns:
+            raise ValueError("its schema and its domain have different columns")
         model.explainer()  # parts that do not fit together show themselves now
         return model
 

@@ -37,6 +37,7 @@ SHAPES = {
     "data": "nd",
     "membership": "pd",
 }
+TEXTS = ("shown", "written")  # of each row, by feature
 
 
 def save(attribution: Attribution, path: str | Path) -> None:
@@ -230,7 +231,8 @@ def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:
         told[name] = tuple(told[name])
     told["row_names"] = tuple(map(_unpack_name, told["row_names"]))
     told["categories"] = {name: tuple(known) for name, known in told["categories"].items()}
-    told["shown"] = None if told["shown"] is None else tuple(told["shown"])
+    for name in TEXTS:
+        told[name] = None if told.get(name) is None else tuple(told[name])
     members = tuple(
         _unpack(member, arrays, f"{where}members/{k}/") for k, member in enumerate(head["members"])
     )
@@ -251,8 +253,10 @@ def _check_parts(whole: Attribution, where: str) -> None:
             raise ValueError(
                 f"`{where}{name}` must be numbers of shape {shape}, got {np.shape(value)}"
             )
-    if whole.shown is not None and len(whole.shown) != len(whole):
-        raise ValueError(f"`{where}shown` must be of {len(whole)} rows, got {len(whole.shown)}")
+    for name in TEXTS:
+        texts = getattr(whole, name)
+        if texts is not None and len(texts) != len(whole):
+            raise ValueError(f"`{where}{name}` must be of {len(whole)} rows, got {len(texts)}")
     for member in whole.members:
         if len(member) != len(whole) or member.feature_names != whole.feature_names:
             raise ValueError("its members must have its rows and its features")

@@ -37,8 +37,9 @@ class Attribution(Contributions):
         column_names: Names of the columns of `data`, d.
         membership: Which columns each player has, bool (p, d).
         categories: The names of the columns of a player that is a category in 0/1 columns.
-        shown: What people should see in place of a value, by player, n: a category that is not
-            known, a gap that was filled. None where nothing is.
+        shown: What people should see of the observed values, by player, n: how they are written, a
+            category that is not known, a gap. None where that is the number itself.
+        written: The same of the normal values.
         method: The method's name.
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
@@ -58,6 +59,7 @@ class Attribution(Contributions):
     membership: BoolMatrix
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
+    written: tuple[Mapping[str, str], ...] | None = per_row(default=None)
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0

@@ -7,8 +7,8 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, final
 
 import typer
 from rich.console import Console
@@ -19,13 +19,12 @@ messages = Console(stderr=True)  # so that a pipe has nothing but results
 
 # What to do about an error of the library, by its name: to import it would take time.
 HINTS = {
-    "MissingValuesError": "--drop-missing does the one, --impute median the other.",
-    "TooManyCategoriesError": "The options are --id and --columns.",
     "NoNormalRowsError": "The option of `whyflag fit` is --method.",
 }
 # Errors whose text says what is wrong; of others the type is said as well.
 PLAIN = (ValueError, TypeError, OSError, ImportError)
 NO_READER = 128 + 13  # as other programs end whose reader has gone: by SIGPIPE
+MOST_NOTES = 20  # on one file
 LONGEST = 2000  # characters of a message
 # What a terminal would obey instead of showing it, and what turns the direction of a line.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -55,6 +54,28 @@ def errors_in_a_line(command: Command) -> Command:
 def say(text: str) -> None:
     """Tell something that is not a result."""
     messages.print(escape(plain(text)), highlight=False, soft_wrap=True)
+
+
+@final
+class Notes:
+    """Notes on the parts of a file: each is told once, and of many the first."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, notes: Iterable[str]) -> None:
+        """Tell notes that are new."""
+        for note in notes:
+            if note not in self._told and len(self._told) < MOST_NOTES:
+                say(note)
+            self._told.add(note)
+
+    def __enter__(self) -> Notes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if len(self._told) > MOST_NOTES:
+            say(f"And {len(self._told) - MOST_NOTES} more such notes.")
 
 
 def plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +11,11 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
-    DropMissing,
-    ImputeMissing,
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
     RawTexts,
     RowsFile,
-    missing,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
 
@@ -43,20 +41,24 @@ def explain(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write to; .html is a report.")
     ] = None,
-    drop_missing: DropMissing = False,
-    impute: ImputeMissing = None,
     raw: RawTexts = False,
     jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
     from whyflag.cli.scoring import ScoredFile
     from whyflag.model import Model
+    from whyflag.report.content import MOST_ROWS
 
-    policy = missing(drop_missing, impute)
     kind = chosen_format(format_, output)
     loaded = Model.load(model)
     explainer = loaded.explainer(method or (), n_jobs=jobs)
-    scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
+    scored = ScoredFile(
+        loaded,
+        rows,
+        only_flagged=only_flagged,
+        shown=True,
+        most=MOST_ROWS if kind == Format.HTML else None,
+    )
     if kind != Format.HTML:
         remarks = _table(scored, explainer, output, kind, top, raw)
     elif output is None:
@@ -95,16 +97,16 @@ def _table(
     remarks: list[str] = []
     with output_of(output, kind, columns, raw=raw) as write:
         for part in scored:
-            said = explainer.explain(part.rows)
+            said = _explained(scored, explainer, part)
             remarks += said.remarks
             blamed = said.order[:, :top]
             rows = [
                 (
-                    {**part.record(i), "remark": remark or None, "sentence": sentence},
+                    {**record, "remark": remark or None, "sentence": sentence},
                     _culprits(said, i, blamed[i]),
                 )
-                for i, (remark, sentence) in enumerate(
-                    zip(said.remarks, said.sentences(), strict=True)
+                for i, (record, remark, sentence) in enumerate(
+                    zip(part.records(), said.remarks, said.sentences(), strict=True)
                 )
             ]
             if kind == Format.JSONL:
@@ -112,6 +114,14 @@ def _table(
             else:
                 write([{**row, **culprit} for row, culprits in rows for culprit in culprits])
     return remarks
+
+
+def _explained(scored: ScoredFile, explainer: Explainer | Ensemble, part: Scored) -> Attribution:
+    """The attributions of some rows, with normal values as people would have written them."""
+    said = explainer.explain(part.rows)
+    if said.reference is None:
+        return said
+    return replace(said, written=scored.model.schema.written(said.reference))
 
 
 def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, Any]]:
@@ -146,7 +156,7 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
     if not best:
         raise ValueError(f"No row of {scored.name} raises an alarm: there is nothing to report.")
     (rows,) = best
-    said = explainer.explain(rows.rows)
+    said = _explained(scored, explainer, rows)
     write_report(
         said,
         output,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whyflag.cli.console import errors_in_a_line, say
-from whyflag.cli.options import DropMissing, ImputeMissing, RowsFile, missing
+from whyflag.cli.console import Notes, errors_in_a_line, say
+from whyflag.cli.options import RowsFile
 
 if TYPE_CHECKING:
     from whyflag.detectors.base import Detector
@@ -34,10 +36,28 @@ def fit(
         typer.Option(help="Gaussian mixture, or a neural network (needs whyflag[torch])."),
     ] = DetectorName.GMM,
     columns: Annotated[
-        str | None, typer.Option(help="Columns that count, with commas between; all if not given.")
+        list[str] | None,
+        typer.Option(
+            help="Column that counts, or a pattern such as 'sensor*'; may be given several times. "
+            "All that can be read if none is given."
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Column, or pattern, that does not count; may be given several times."),
     ] = None,
     categorical: Annotated[
-        str | None, typer.Option(help="Columns whose numbers are names, with commas between.")
+        list[str] | None,
+        typer.Option(help="Column whose numbers are names; may be given several times."),
+    ] = None,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COLUMN=TYPE",
+            help="What a column is, if not what it looks like: number, category, time or id; "
+            "number:., has points in thousands and a decimal comma, time:%d/%m/%Y the day first.",
+        ),
     ] = None,
     id_column: Annotated[
         str | None, typer.Option("--id", help="Column that names the rows.")
@@ -53,48 +73,45 @@ def fit(
         float, typer.Option(help="Part of the normal rows that may raise an alarm.")
     ] = 0.01,
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
-    drop_missing: DropMissing = False,
-    impute: ImputeMissing = None,
 ) -> None:
     """Learn from normal rows what is normal."""
-    import pandas as pd
-
-    from whyflag.encoding import Encoding
-    from whyflag.files.reading import name_of, read_chunks
     from whyflag.methods import get_method
     from whyflag.model import DEFAULT, JSON, Model
+    from whyflag.table.reading import name_of, read_sheets
+    from whyflag.table.schema import Schema
+    from whyflag.table.sheet import Sheet
 
-    policy = missing(drop_missing, impute)
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    table = pd.concat(list(read_chunks(rows)))
-    encoding = Encoding.of(
-        table,
-        columns=_listed(columns),
-        categorical=_listed(categorical),
-        id_column=id_column,
-        where=name,
-    )
-    encoded = encoding.encode(table, missing=policy, where=name)
-    if len(encoded.rows) < FEWEST_ROWS:
+    sheet = Sheet.join([part.packed() for part in read_sheets(rows)])
+    if len(sheet) < FEWEST_ROWS:
         raise ValueError(
-            f"{name} has too few rows to learn from: {len(encoded.rows)}; at least {FEWEST_ROWS} "
+            f"{name} has too few rows to learn from: {len(sheet)}; at least {FEWEST_ROWS} "
             "are needed to tell what is normal."
         )
-    model = Model.fit(
-        _detector(detector, contamination, seed),
-        encoding,
-        encoded.rows.values,
-        method or [DEFAULT],
+    schema = Schema.of(
+        sheet,
+        columns=_names(columns, sheet.columns),
+        exclude=_names(exclude, sheet.columns),
+        types={
+            **dict.fromkeys(_names(categorical, sheet.columns), "category"),
+            **_types(type_ or []),
+        },
+        id_column=id_column,
+        rare=contamination,
+        where=name,
     )
-    output.mkdir(parents=True, exist_ok=True)
+    model = Model.fit(_detector(detector, contamination, seed), schema, sheet, method or [DEFAULT])
     model.save(output)
-    for note in encoded.notes:
-        say(note)
-    kinds = f", {len(encoding.players)} of them categories" if encoding.players else ""
+    with Notes() as notes:
+        notes.tell(f"{name}: {note}" for note in (*sheet.notes, *schema.assumed))
+        notes.tell(schema.encode(replace(sheet, notes=())).notes)
+    if schema.assumed or sheet.notes:
+        say("What is assumed can be said otherwise: --id, --columns, --exclude, --type.")
+    kinds = f", {len(schema.categories)} of them categories" if schema.categories else ""
     say(
-        f"Learnt from {len(encoded.rows)} rows and {len(encoding.columns)} columns{kinds}. "
+        f"Learnt from {len(sheet)} rows and {len(schema.columns)} columns{kinds}. "
         f"Alarm above a score of {model.threshold:.4g}. Written: {output}"
     )
     if model.rows is not None:
@@ -105,8 +122,23 @@ def fit(
         )
 
 
-def _listed(names: str | None) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()] if names else []
+def _names(given: list[str] | None, columns: Sequence[str]) -> list[str]:
+    """The names that an option was given; a name that no column has may be several with commas."""
+    names: list[str] = []
+    for each in given or []:
+        parts = [each] if each in columns else [part.strip() for part in each.split(",")]
+        names += [part for part in parts if part]
+    return names
+
+
+def _types(given: Sequence[str]) -> dict[str, str]:
+    types = {}
+    for each in given:
+        name, found, kind = each.rpartition("=")
+        if not found:
+            raise ValueError(f"--type is given as COLUMN=TYPE, got {each!r}.")
+        types[name] = kind
+    return types
 
 
 def _detector(name: DetectorName, contamination: float, seed: int) -> Detector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +10,11 @@ import typer
 from whyflag.cli.output import Format
 
 RowsFile = Annotated[
-    str, typer.Argument(help="CSV, Parquet or JSON Lines; - is standard input.", metavar="ROWS")
+    str,
+    typer.Argument(help="CSV, JSON, Parquet, Arrow or Excel; - is standard input.", metavar="ROWS"),
 ]
 ModelFolder = Annotated[
     Path, typer.Argument(help="Folder that `whyflag fit` made.", metavar="MODEL")
-]
-DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")
 ]
 OnlyFlagged = Annotated[bool, typer.Option("--only-flagged", help="Only rows that raise an alarm.")]
 OutputFormat = Annotated[
@@ -26,22 +23,3 @@ OutputFormat = Annotated[
 RawTexts = Annotated[
     bool, typer.Option("--raw", help="CSV: texts as they are, even those that look like formulas.")
 ]
-
-
-class Impute(StrEnum):
-    """What fills gaps."""
-
-    MEDIAN = "median"
-
-
-ImputeMissing = Annotated[
-    Impute | None,
-    typer.Option("--impute", help="Fill gaps: the median, or the most frequent category."),
-]
-
-
-def missing(drop: bool, impute: Impute | None) -> str:
-    """What to do about missing values."""
-    if drop and impute:
-        raise typer.BadParameter("--drop-missing and --impute exclude one another.")
-    return "drop" if drop else "median" if impute else "error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ from whyflag.files.atomic import atomically, to_standard_output
 
 MOST_LINES = 200  # of a table in the terminal
 
-Records = Sequence[Mapping[str, Any]]
+Records = Any  # a sequence of mappings, or a DataFrame
 
 
 class Format(StrEnum):
@@ -63,7 +63,7 @@ def output_of(
     path: Path | None, kind: Format, columns: Mapping[str, type], *, raw: bool = False
 ) -> Iterator[Callable[[Records], None]]:
     """A function that writes records; all of them get where they should, or none."""
-    from whyflag.files.writing import Writer
+    from whyflag.table.writing import Writer
 
     if kind == Format.PARQUET and path is None:
         raise ValueError("Parquet is written to a file: name one with -o.")
@@ -93,7 +93,7 @@ class _Lines:
         self._left_out = 0
 
     def write(self, records: Records) -> None:
-        for record in records:
+        for record in records if isinstance(records, list) else records.to_dict("records"):
             if self._table.row_count >= MOST_LINES:
                 self._left_out += 1
                 continue

@@ -9,14 +9,11 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
-    DropMissing,
-    ImputeMissing,
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
     RawTexts,
     RowsFile,
-    missing,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
 
@@ -28,22 +25,21 @@ def score(
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
-    drop_missing: DropMissing = False,
-    impute: ImputeMissing = None,
     raw: RawTexts = False,
 ) -> None:
     """Score rows: how anomalous each of them is."""
+    import pandas as pd
+
     from whyflag.cli.scoring import ScoredFile
     from whyflag.model import Model
 
-    policy = missing(drop_missing, impute)
     kind = chosen_format(format_, output)
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
-    scored = ScoredFile(loaded, rows, missing=policy, only_flagged=only_flagged)
+    scored = ScoredFile(loaded, rows, only_flagged=only_flagged)
     with output_of(output, kind, scored.columns, raw=raw) as write:
         for part in scored:
-            write([part.record(i) for i in range(len(part))])
+            write(pd.DataFrame(part.columns))
     alarm = f"their score is above {loaded.threshold:.4g}"
     say(f"{scored.n_flagged} of {scored.n_rows} rows flagged: {alarm}.")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from whyflag.arrays import BoolVector, Vector
-from whyflag.cli.console import say
-from whyflag.files.reading import name_of, read_chunks
+from whyflag.arrays import BoolVector, IntVector, Vector
+from whyflag.cli.console import Notes
 from whyflag.model import Model
 from whyflag.records import join_rows, per_row, select_rows
-from whyflag.score import evaluate
 from whyflag.table import Table
+from whyflag.table.reading import name_of, read_sheets
 
 
 @final
@@ -26,17 +25,24 @@ class Scored:
     rows: Table = per_row()
     scores: Vector = per_row()  # n
     flagged: BoolVector = per_row()  # n
-    numbers: tuple[int, ...] = per_row()  # of the rows in the file, from 1
+    numbers: IntVector = per_row()  # of the rows in the file, from 1
     named: bool = False  # whether an id column names them
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def record(self, i: int) -> dict[str, Any]:
-        """What a table says of a row."""
-        name = {"id": str((self.rows.index or ())[i])} if self.named else {}
-        score, flagged = float(self.scores[i]), bool(self.flagged[i])
-        return {"row": self.numbers[i], **name, "score": score, "flagged": flagged}
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What a table says of the rows, by its columns."""
+        names = {"id": [str(name) for name in self.rows.index or ()]} if self.named else {}
+        return {"row": self.numbers, **names, "score": self.scores, "flagged": self.flagged}
+
+    def records(self) -> list[dict[str, Any]]:
+        """The same, row by row."""
+        lists = {name: np.asarray(each).tolist() for name, each in self.columns.items()}
+        return [
+            dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
+        ]
 
 
 @final
@@ -46,19 +52,28 @@ class ScoredFile:
     Args:
         model: The model.
         rows: The file, or - for standard input.
-        missing: What to do about missing values.
         only_flagged: Whether to leave out rows that raise no alarm.
+        shown: Whether people see the cells.
+        most: Of each part of the file, the rows with the highest scores, at most so many.
 
     Attributes:
         n_rows: Rows read so far.
         n_flagged: Those among them that raise an alarm.
     """
 
-    def __init__(self, model: Model, rows: str, *, missing: str, only_flagged: bool) -> None:
+    def __init__(
+        self,
+        model: Model,
+        rows: str,
+        *,
+        only_flagged: bool,
+        shown: bool = False,
+        most: int | None = None,
+    ) -> None:
         self.model = model
         self.name = name_of(rows)
         self.n_rows = self.n_flagged = 0
-        self._rows, self._missing, self._only_flagged = rows, missing, only_flagged
+        self._rows, self._only_flagged, self._shown, self._most = rows, only_flagged, shown, most
 
     @property
     def n_chosen(self) -> int:
@@ -67,38 +82,39 @@ class ScoredFile:
 
     @property
     def columns(self) -> dict[str, type]:
-        """The columns of a table of its rows, as in `Scored.record`."""
-        name = {} if self.model.encoding.id_column is None else {"id": str}
+        """The columns of a table of its rows, as in `Scored.columns`."""
+        name = {} if self.model.schema.id_column is None else {"id": str}
         return {"row": int, **name, "score": float, "flagged": bool}
 
     def __iter__(self) -> Iterator[Scored]:
-        told: set[str] = set()
-        score = self.model.detector.to_score()
+        schema = self.model.schema
+        sheets = read_sheets(self._rows, expected=schema.needed, numbers=schema.plain_numbers)
         # Shown only in a terminal, and only if it takes more than two seconds.
-        with tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar:
-            for chunk in read_chunks(self._rows):
-                encoded = self.model.encoding.encode(chunk, missing=self._missing, where=self.name)
-                for note in encoded.notes:
-                    if note not in told:
-                        say(note)
-                        told.add(note)
-                bar.update(len(chunk))
-                if not len(encoded.rows):
+        with (
+            Notes() as notes,
+            tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar,
+        ):
+            for sheet in sheets:
+                encoded = self.model.read(sheet, where=self.name)
+                notes.tell(encoded.notes)
+                bar.update(len(sheet))
+                scores = self.model.score(encoded.rows)
+                flagged = scores > self.model.threshold
+                self.n_rows += len(sheet)
+                self.n_flagged += int(flagged.sum())
+                chosen = np.flatnonzero(flagged | (not self._only_flagged))
+                if self._most is not None:
+                    chosen = chosen[np.argsort(-scores[chosen], kind="stable")[: self._most]]
+                if not len(chosen):
                     continue
-                scores = evaluate(score, encoded.rows.values)
                 part = Scored(
-                    encoded.rows,
-                    scores,
-                    scores > self.model.threshold,
-                    tuple(chunk.index[encoded.kept].tolist()),
-                    self.model.encoding.id_column is not None,
+                    encoded.rows, scores, flagged, sheet.numbers, schema.id_column is not None
                 )
-                self.n_rows += len(part)
-                self.n_flagged += int(part.flagged.sum())
-                if self._only_flagged:
-                    part = select_rows(part, np.flatnonzero(part.flagged))
-                if len(part):
-                    yield part
+                part = select_rows(part, chosen) if len(chosen) < len(part) else part
+                if self._shown:
+                    shown = schema.shown(sheet.take(chosen))
+                    part = replace(part, rows=replace(part.rows, shown=shown))
+                yield part
 
 
 def highest(parts: Sequence[Scored], most: int) -> Scored:

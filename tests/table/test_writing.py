@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from whyflag.files.writing import Writer
+from whyflag.table.writing import Writer
 
 COLUMNS = {"row": int, "name": str, "score": float, "flagged": bool}
 RECORDS = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
 import pandas as pd
 
 from whyflag.extras import require
@@ -43,6 +45,7 @@ class Writer:
             self._parquet = self._open_parquet(path)
         else:
             self._file: Any = path.open("w", encoding="utf-8", newline="")
+            self._lines = csv.writer(self._file, lineterminator="\n")
 
     def write(self, records: Sequence[Mapping[str, Any]] | pd.DataFrame) -> None:
         """Write records below those before; a table of them is written faster."""
@@ -51,15 +54,13 @@ class Writer:
             for record in each:
                 self._file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
             return
-        table = pd.DataFrame(records, columns=list(self._columns))
         if self._parquet is not None:
+            table = pd.DataFrame(records, columns=list(self._columns))
             self._parquet.write_table(self._arrow(table))
         else:
-            if not self._raw:
-                for name, kind in self._columns.items():
-                    if kind is str:
-                        table[name] = table[name].map(_harmless, na_action="ignore")
-            table.to_csv(self._file, index=False, header=not self._begun, lineterminator="\n")
+            if not self._begun:
+                self._lines.writerow(self._columns)
+            self._lines.writerows(self._fields(records))
         self._begun = True
 
     def close(self, *, complete: bool = True) -> None:
@@ -77,6 +78,17 @@ class Writer:
     def __exit__(self, error: object, *_: object) -> None:
         self.close(complete=error is None)
 
+    def _fields(self, records: Sequence[Mapping[str, Any]] | pd.DataFrame) -> Iterable[Any]:
+        """The fields of each line of a CSV."""
+        if isinstance(records, pd.DataFrame):
+            fields = [_values(records[name]) for name in self._columns]
+        else:
+            fields = [[each[name] for each in records] for name in self._columns]
+        for values, kind in zip(fields, self._columns.values(), strict=True):
+            if kind is str and not self._raw:
+                values[:] = [each and _harmless(each) for each in values]
+        return zip(*fields, strict=True)
+
     def _open_parquet(self, path: Path) -> Any:
         require("pyarrow", "Writing Parquet", extra="parquet")
         import pyarrow as pa
@@ -90,6 +102,13 @@ class Writer:
         import pyarrow as pa
 
         return pa.Table.from_pandas(table, schema=self._schema, preserve_index=False)
+
+
+def _values(column: pd.Series[Any]) -> list[Any]:
+    values, gaps = column.tolist(), column.isna()
+    for i in np.flatnonzero(gaps):
+        values[i] = None
+    return values
 
 
 def _harmless(text: str) -> str:

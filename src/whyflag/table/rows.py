@@ -22,6 +22,8 @@ class Table:
     index: tuple[Any, ...] | None = per_row(default=None)  # n: the names of the rows
     # n: what people should see in place of a value, by player
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
+    # n x p: what values add to the score that the detector can not see
+    added: Matrix | None = per_row(default=None)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -1,0 +1,91 @@
+"""What is learnt of a column, whatever its kind: from texts to numbers, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whyflag.arrays import Matrix, Vector
+from whyflag.table.sheet import Cells
+
+States = NDArray[np.int8]
+
+# What people write where there is no value. An empty cell is a gap in any column; these are gaps
+# where numbers or times are expected and the rows that were learnt from have them.
+MARKS = frozenset(
+    {
+        *("NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "<NA>", "NaT", "#N/A", "#NA"),
+        *("null", "NULL", "Null", "None", "none", "nil", "-", "--", "?", "."),
+    }
+)
+
+
+@final
+class State(IntEnum):
+    """What a cell is, beside what a column usually holds."""
+
+    USUAL = 0
+    GAP = 1
+    UNREADABLE = 2
+    FAR = 3
+    NEW = 4
+
+
+@final
+@dataclass(frozen=True)
+class Read:
+    """The cells of a column as numbers."""
+
+    values: Matrix  # n x k: something typical where a cell has no value
+    states: States  # n
+
+
+class Codec(ABC):
+    """How the cells of one column become numbers, and what is shown of them.
+
+    A cell that has no place among these numbers (a gap, a word among numbers, a category that was
+    never seen) gets typical ones, and its state says what it is.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def encoded(self, name: str) -> list[str]:
+        """The names of the columns of numbers."""
+
+    @abstractmethod
+    def read(self, cells: Cells) -> Read:
+        """Cells as numbers."""
+
+    @abstractmethod
+    def write(self, values: Vector) -> str:
+        """What people would have written for these numbers, (k,)."""
+
+    @abstractmethod
+    def shown(self, text: str, state: State) -> str:
+        """What people should see of a cell."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """What was learnt, as JSON would have it."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Codec:
+        """What `to_json` wrote."""
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the columns of numbers where these are 0/1 columns of a category."""
+        return ()
+
+
+def marks_in(texts: Sequence[str]) -> tuple[str, ...]:
+    """The ways to write a gap that are among the texts."""
+    return tuple(sorted(MARKS.intersection(texts)))

@@ -1,0 +1,224 @@
+"""Columns of numbers, as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from whyflag.arrays import Vector
+from whyflag.table.codec import Codec, Read, State
+from whyflag.table.sheet import Cells, number_text, texts_of
+
+# Marks between thousands and before decimals, the likelier ones first.
+MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
+SIGN = r"[$€£¥₹₩₽₺¢]|(?:US|A|C|NZ|HK)\$|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|kr|zł|Rs\.?"
+UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[²³]?)?"
+_AFFIXES = re.compile(
+    rf"^\s*[-+(−]*\s*({SIGN})?\s*[-+−]?\s*[\d.,' \u00a0\u202f]*?\s*({UNIT})?\s*\)?\s*$"
+)
+_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
+FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
+MOST_DECIMALS = 6
+DIGITS = 6  # significant ones of a number without a fixed number of decimals
+
+
+@final
+@dataclass(frozen=True)
+class Form:
+    """How the numbers of a column are written."""
+
+    thousands: str = ""
+    decimal: str = "."
+    prefix: str = ""
+    suffix: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written as programs write them."""
+        return self == Form()
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        point = re.escape(self.decimal)
+        grouped = rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+|" if self.thousands else ""
+        number = rf"(?:(?:{grouped}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        before = rf"(?:{re.escape(self.prefix)})?" if self.prefix else ""
+        after = rf"(?:{re.escape(self.suffix)})?" if self.suffix else ""
+        return re.compile(rf"(\()?([-+]?)\s*{before}\s*([-+]?)({number})\s*{after}(\))?")
+
+    def number(self, text: str) -> float:
+        """What a text says; NaN if it is no number in this form."""
+        found = self._pattern.fullmatch(text.translate(_SPACES).strip())
+        if found is None:
+            return _infinite(text)
+        opened, first, second, digits, closed = found.groups()
+        if bool(opened) != bool(closed) or (first and second):
+            return np.nan
+        if self.thousands:
+            digits = digits.replace(self.thousands, "")
+        value = float(digits.replace(self.decimal, "."))
+        return -value if opened or "-" in (first, second) else value
+
+    def numbers(self, texts: Cells) -> Vector:
+        """What texts say: (n,) objects -> (n,)."""
+        if self.is_plain:
+            try:
+                values = texts.astype(np.float64)
+            except ValueError:
+                pass
+            else:
+                # Python takes these for numbers, and people do not.
+                odd = not np.isfinite(values).all() or "_" in "".join(texts)
+                if not odd:
+                    return values
+        return np.array([self.number(text) for text in texts], dtype=np.float64)
+
+    def text(self, value: float, decimals: int | None) -> str:
+        """A number in this form."""
+        said = f"{abs(value):.{DIGITS}g}" if decimals is None else f"{abs(value):,.{decimals}f}"
+        if decimals is None and not said.lstrip("0.").strip("0"):
+            said = "0"
+        marks = {",": self.thousands, ".": self.decimal}
+        said = "".join(marks.get(each, each) for each in said)
+        negative = value < 0 and any(each in "123456789" for each in said)
+        return f"{'-' if negative else ''}{self.prefix}{said}{self.suffix}"
+
+
+PLAIN = Form()
+
+
+def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
+    """The form in which most of these different texts are numbers, the plainest of several."""
+    plain = np.isfinite([PLAIN.number(text) for text in texts]).sum()
+    if plain == len(texts):
+        return PLAIN
+    matched = [found for text in texts if (found := _AFFIXES.match(text.translate(_SPACES)))]
+    digits = [found for found in matched if any(each.isdigit() for each in found.string)]
+    prefix, suffix = (_common([found.group(k) or "" for found in digits]) for k in (1, 2))
+    marks = [("", "."), *MARKS, ("", ",")]
+    if commas_are_decimal:
+        marks = [("", "."), ("", ","), *MARKS[1:], MARKS[0]]
+    forms = [Form(*each, *affix) for affix in {("", ""), (prefix, suffix)} for each in marks]
+    read = [int(np.isfinite([form.number(text) for text in texts]).sum()) for form in forms]
+    best = max(read)
+    # Forms without anything around the number stand first where both read as many.
+    ordered = sorted(
+        zip(read, forms, strict=True), key=lambda each: bool(each[1].suffix or each[1].prefix)
+    )
+    return next(form for count, form in ordered if count == best)
+
+
+def _common(affixes: Sequence[str]) -> str:
+    """What stands beside nearly all of the numbers, or nothing."""
+    if not affixes:
+        return ""
+    best = max(dict.fromkeys(affixes), key=affixes.count)
+    return best if affixes.count(best) >= 0.9 * len(affixes) else ""
+
+
+def _infinite(text: str) -> float:
+    word = text.strip().lower().lstrip("+-")
+    if word not in ("inf", "infinity", "∞"):
+        return np.nan
+    return -np.inf if text.strip().startswith("-") else np.inf
+
+
+def decimals_of(texts: Sequence[str], form: Form) -> int | None:
+    """How many decimals numbers have at the most; None if they have more than people write."""
+    most = 0
+    for text in texts:
+        _, point, rest = text.translate(_SPACES).partition(form.decimal)
+        if "e" in text.lower().removesuffix(form.suffix.lower()) and form.is_plain:
+            return None
+        if point:
+            most = max(most, len(re.match(r"\d*", rest).group()))  # type: ignore[union-attr]
+    return most if most <= MOST_DECIMALS else None
+
+
+@final
+@dataclass(frozen=True)
+class Numbers(Codec):
+    """A column of numbers.
+
+    Attributes:
+        form: How they are written.
+        gaps: How a missing one was written, beside nothing at all.
+        typical: Their median.
+        lower: The smallest.
+        upper: The largest; if it is the smallest too, any other is new.
+        decimals: How many decimals they have at the most; None: as many as it takes.
+    """
+
+    kind: ClassVar[str] = "number"
+
+    form: Form
+    gaps: tuple[str, ...]
+    typical: float
+    lower: float
+    upper: float
+    decimals: int | None = None
+    _gaps: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_gaps", frozenset(self.gaps))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all numbers were the same."""
+        return self.lower == self.upper
+
+    @property
+    def assumed(self) -> str | None:
+        if self.form.is_plain:
+            return None
+        return f"{self.form.text(self.typical, self.decimals)} for {number_text(self.typical)}"
+
+    def encoded(self, name: str) -> list[str]:
+        return [name]
+
+    def read(self, cells: Cells) -> Read:
+        values = cells if cells.dtype.kind == "f" else self.form.numbers(texts_of(cells))
+        states = np.zeros(len(values), dtype=np.int8)
+        missing = np.isnan(values)
+        if missing.any():
+            states[missing] = [
+                State.GAP if not text or text in self._gaps else State.UNREADABLE
+                for text in (each.strip() for each in texts_of(cells[missing]))
+            ]
+        far = np.abs(values) > FAR * (max(abs(self.lower), abs(self.upper)) or 1.0)
+        states[far] = State.FAR
+        if self.is_constant:
+            states[~missing & ~far & (values != self.typical)] = State.NEW
+        return Read(np.where(states == 0, values, self.typical)[:, None], states)
+
+    def write(self, values: Vector) -> str:
+        return self.form.text(float(values[0]), self.decimals)
+
+    def shown(self, text: str, state: State) -> str:
+        return {
+            State.USUAL: text,
+            State.GAP: "no value",
+            State.UNREADABLE: f"not a number: {text!r}",
+            State.FAR: f"{text} (beyond all measure)",
+            State.NEW: f"{text} (always {self.form.text(self.typical, self.decimals)} before)",
+        }[state]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "form": asdict(self.form),
+            "gaps": list(self.gaps),
+            "typical": self.typical,
+            "lower": self.lower,
+            "upper": self.upper,
+            "decimals": self.decimals,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Numbers:
+        rest = {**content, "form": Form(**content["form"]), "gaps": tuple(content["gaps"])}
+        return cls(**rest)

@@ -1,0 +1,107 @@
+"""Rows of JSON: an array of objects, or an object in each line."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from whyflag.table.sheet import Sheet, text_cells
+from whyflag.table.streams import LONGEST
+
+ROWS = 20_000  # that are read at a time
+
+Object = Mapping[str, Any]
+
+
+def read_objects(file: io.BufferedReader, expected: Sequence[str]) -> Iterator[Sheet]:
+    """Read objects; a number stays the text that it is in the file.
+
+    Args:
+        file: The file.
+        expected: Names that columns should have: where no object has one, it is empty.
+    """
+    file.peek(3)
+    if file.peek(3)[:3] == b"\xef\xbb\xbf":
+        file.read(3)
+    is_array = file.peek(1000).lstrip()[:1] == b"["
+    numbered = _of_array(file) if is_array else _of_lines(file)
+    some: list[Object] = []
+    lines: list[int] = []
+    n_rows = 0
+    for line, each in numbered:
+        some.append(_flat(each))
+        lines.append(line)
+        if len(some) == ROWS:
+            yield _sheet(some, None if is_array else lines, expected, n_rows)
+            n_rows += len(some)
+            some, lines = [], []
+    if some:
+        yield _sheet(some, None if is_array else lines, expected, n_rows)
+
+
+def _of_lines(file: io.BufferedReader) -> Iterator[tuple[int, Object]]:
+    number = 0
+    while text := file.readline(LONGEST):
+        number += 1
+        if text.strip():
+            yield number, _object(text, f"line {number}")
+
+
+def _of_array(file: io.BufferedReader) -> Iterator[tuple[int, Object]]:
+    try:
+        objects = _decode(file.read())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"it is no JSON: {error}") from None
+    for number, each in enumerate(objects, 1):
+        if not isinstance(each, dict):
+            raise ValueError(f"entry {number} of the array should be an object, got {each!r:.40}")
+        yield number, each
+
+
+def _object(text: bytes, where: str) -> Object:
+    try:
+        found = _decode(text)
+    except RecursionError:
+        raise ValueError(f"{where} is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{where} is no JSON object: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{where} should be a JSON object, got {found!r:.40}")
+    return found
+
+
+def _decode(text: bytes) -> Any:
+    # Numbers stay texts, so that none of their digits is lost.
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+
+
+def _flat(each: Object, above: str = "", depth: int = 0) -> dict[str, Any]:
+    """An object without objects in it: the names of these stand in front."""
+    found: dict[str, Any] = {}
+    for name, value in each.items():
+        if isinstance(value, dict) and depth < 8:
+            found |= _flat(value, f"{above}{name}.", depth + 1)
+        else:
+            nested = isinstance(value, (list, dict))
+            found[above + name] = json.dumps(value) if nested else value
+    return found
+
+
+def _sheet(
+    objects: Sequence[Object], lines: Iterable[int] | None, expected: Sequence[str], n_rows: int
+) -> Sheet:
+    names = dict.fromkeys(name for each in objects for name in each)
+    if n_rows or any(name in names for name in expected):
+        names |= dict.fromkeys(expected)
+    cells = {name: text_cells([each.get(name) for each in objects]) for name in names}
+    return Sheet(
+        cells,
+        np.arange(n_rows + 1, n_rows + len(objects) + 1),
+        None if lines is None else np.array(list(lines)),
+    )

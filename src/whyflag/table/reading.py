@@ -1,0 +1,76 @@
+"""Rows of files: CSV, JSON, Parquet, Arrow, Feather and Excel, a part at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from whyflag.table.lines import read_lines
+from whyflag.table.objects import read_objects
+from whyflag.table.sheet import Sheet
+from whyflag.table.streams import STDIN, open_stream, with_head
+
+PARQUET, ARROW, FEATHER, ARCHIVE = b"PAR1", b"ARROW1", b"FEA1", b"PK\x03\x04"
+
+
+def read_sheets(
+    source: str | Path, *, expected: Sequence[str] = (), numbers: Collection[str] = ()
+) -> Iterator[Sheet]:
+    """Read a file, or standard input as "-", a part at a time.
+
+    What a file is shows its content, not its name: CSV with any usual separator and encoding, JSON
+    (an array, or one object in each line), Parquet, Arrow, Feather or an Excel workbook; a packed
+    one (gz, zip, bz2, xz, zst) is unpacked. Every cell is read as a text; what it means, the
+    `Schema` says.
+
+    Args:
+        source: The file.
+        expected: Names that columns should have, which tells a line of names from a row.
+        numbers: Columns that are known to hold numbers as programs write them: these are read as
+            such, which is faster.
+    """
+    name = name_of(source)
+    try:
+        with open_stream(source) as stream:
+            n_rows = 0
+            for sheet in _sheets(stream, expected, numbers):
+                n_rows += len(sheet)
+                if len(sheet):
+                    yield sheet
+            if not n_rows:
+                raise ValueError("it has names of columns, but no rows")
+    except (FileNotFoundError, IsADirectoryError, PermissionError, ImportError):
+        raise
+    except GeneratorExit:
+        raise
+    except Exception as error:  # a damaged file fails in more ways than can be told
+        said = " ".join(str(error).split()) or type(error).__name__
+        if not isinstance(error, (ValueError, OSError)):
+            said = f"{type(error).__name__}: {said}"
+        raise ValueError(f"{name} can not be read: {said}") from error
+
+
+def name_of(source: str | Path) -> str:
+    """What a source is called in messages."""
+    return "standard input" if str(source) == STDIN else str(source)
+
+
+def _sheets(
+    stream: io.BufferedReader, expected: Sequence[str], numbers: Collection[str]
+) -> Iterator[Sheet]:
+    begin = stream.peek(8)[:8]
+    if begin.startswith((PARQUET, ARROW, FEATHER)):
+        from whyflag.table.columnar import read_columnar
+
+        return read_columnar(stream, is_parquet=begin.startswith(PARQUET))
+    if begin.startswith(ARCHIVE):
+        from whyflag.table.workbook import read_workbook
+
+        return read_workbook(stream, expected)
+    file, head, whole = with_head(stream)
+    if not head.strip(b"\x00 \t\r\n\xef\xbb\xbf\xff\xfe"):
+        raise ValueError("it is empty: it should have a line of column names, and rows")
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        return read_objects(file, expected)
+    return read_lines(file, head, whole=whole, expected=expected, numbers=numbers)

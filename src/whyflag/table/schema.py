@@ -1,0 +1,262 @@
+"""What the columns of a table mean, learnt once; tables are read by it ever after."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, Matrix
+from whyflag.records import per_row
+from whyflag.table.categories import Categories
+from whyflag.table.codec import Codec, State, States
+from whyflag.table.numbers import Numbers
+from whyflag.table.rows import Table
+from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.times import Times
+
+CODECS: Mapping[str, type[Codec]] = {each.kind: each for each in (Numbers, Categories, Times)}
+MOST_NAMED = 3  # cells of a column that a note names
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """A column that counts.
+
+    Attributes:
+        name: Its name.
+        codec: What its cells mean.
+        usual: What cells may be among normal rows, beside what the column holds: gaps, say. Any
+            other such state is foreign: no normal row has it, or too few to call it normal.
+    """
+
+    name: str
+    codec: Codec
+    usual: frozenset[State] = frozenset()
+
+    @cached_property
+    def foreign(self) -> np.ndarray:
+        """For each state whether it is foreign."""
+        return np.array([state not in self.usual and state != State.USUAL for state in State])
+
+
+@final
+@dataclass(frozen=True)
+class Encoded:
+    """A table as numbers."""
+
+    rows: Table = per_row()
+    foreign: BoolMatrix = per_row()  # n x columns: cells of a kind that normal rows have not
+    notes: tuple[str, ...] = ()  # what was noticed, in sentences
+
+
+@final
+@dataclass(frozen=True)
+class Schema:
+    """What the columns of a table mean: learnt from normal rows, and kept with the model.
+
+    Attributes:
+        columns: The columns that count.
+        id_column: The column that names the rows, if there is one.
+        left_out: Columns that do not count, and why.
+        assumed: What was taken for granted when it was learnt, in sentences.
+    """
+
+    columns: tuple[Column, ...]
+    id_column: str | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    assumed: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        *,
+        columns: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        types: Mapping[str, str] | None = None,
+        id_column: str | None = None,
+        rare: float = 0.01,
+        where: str = "the table",
+    ) -> Schema:
+        """Learn from a table of normal rows what its columns mean.
+
+        Args:
+            table: Normal rows: a DataFrame of pandas or polars, or a table of pyarrow.
+            columns: The columns that count, by name or pattern ("sensor*"); all that can be read
+                if none are named.
+            exclude: Columns that do not count, by name or pattern.
+            types: What a column is, by its name, where that is not to be learnt: "number",
+                "category", "time" or "id"; "number:.,": thousands have a point, decimals a comma;
+                "time:%d/%m/%Y".
+            id_column: The column that names the rows.
+            rare: The part of normal rows that may be alarms. Gaps, and whatever else a column
+                does not usually hold, are foreign if fewer rows than this have any.
+            where: What the table is called in messages.
+        """
+        from whyflag.table.learning import learn
+
+        return learn(
+            Sheet.of(table),
+            columns=columns,
+            exclude=exclude,
+            types=types or {},
+            id_column=id_column,
+            rare=rare,
+            where=where,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that count."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The names of all columns that are read."""
+        named = () if self.id_column in (None, *self.names) else (self.id_column,)
+        return (*named, *self.names)
+
+    @property
+    def plain_numbers(self) -> frozenset[str]:
+        """Columns of numbers that are written as programs write them."""
+        return frozenset(
+            each.name
+            for each in self.columns
+            if isinstance(each.codec, Numbers)
+            and each.codec.form.is_plain
+            and each.name != self.id_column
+        )
+
+    @property
+    def encoded_columns(self) -> tuple[str, ...]:
+        """The columns of numbers that they become."""
+        return tuple(name for each in self.columns for name in each.codec.encoded(each.name))
+
+    @property
+    def players(self) -> dict[str, list[str]]:
+        """The columns of numbers of each column that becomes others than itself, by its name."""
+        return {
+            each.name: encoded
+            for each in self.columns
+            if (encoded := each.codec.encoded(each.name)) != [each.name]
+        }
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The names of the 0/1 columns of each category."""
+        return {each.name: found for each in self.columns if (found := each.codec.categories)}
+
+    def encode(self, table: Any, *, where: str = "X") -> Encoded:
+        """Turn a table into numbers; columns are matched by name.
+
+        Args:
+            table: Rows.
+            where: What the table is called in messages.
+        """
+        sheet = Sheet.of(table)
+        self._refuse_lacking(sheet, where)
+        known = {*self.needed, *self.left_out}
+        notes = [f"{where}: {note}" for note in sheet.notes]
+        if extra := [name for name in sheet.columns if name not in known]:
+            notes.append(f"{where}: not in the model, so left aside: {listed(extra)}.")
+        if self.id_column is not None and self.id_column not in sheet.cells:
+            notes.append(
+                f"{where}: there is no column {self.id_column!r}, so rows go by their numbers."
+            )
+        parts, foreign = [], np.zeros((len(sheet), len(self.columns)), dtype=np.bool_)
+        for j, column in enumerate(self.columns):
+            read = column.codec.read(sheet.cells[column.name])
+            parts.append(read.values)
+            foreign[:, j] = column.foreign[read.states]
+            notes += self._odd(column, sheet, read.states, where)
+        rows = Table(np.hstack(parts), self.encoded_columns, self._names_of(sheet))
+        return Encoded(rows, foreign, tuple(notes))
+
+    def shown(self, table: Any) -> tuple[dict[str, str], ...]:
+        """What people should see of the cells of each row, by the name of the column."""
+        sheet = Sheet.of(table)
+        said: list[dict[str, str]] = [{} for _ in range(len(sheet))]
+        for column in self.columns:
+            cells = sheet.cells[column.name]
+            states = column.codec.read(cells).states
+            for row, text, state in zip(said, texts_of(cells), states, strict=True):
+                row[column.name] = column.codec.shown(text, State(state))
+        return tuple(said)
+
+    def written(self, rows: Matrix) -> tuple[dict[str, str], ...]:
+        """What people would have written for rows of numbers, by the name of the column."""
+        said: list[dict[str, str]] = [{} for _ in range(len(rows))]
+        begin = 0
+        for column in self.columns:
+            end = begin + len(column.codec.encoded(column.name))
+            for row, values in zip(said, rows[:, begin:end], strict=True):
+                row[column.name] = column.codec.write(values)
+            begin = end
+        return tuple(said)
+
+    def to_json(self) -> dict[str, Any]:
+        """The schema as JSON would have it."""
+        return {
+            "columns": [
+                {
+                    "name": each.name,
+                    "kind": each.codec.kind,
+                    "usual": sorted(each.usual),
+                    **each.codec.to_json(),
+                }
+                for each in self.columns
+            ],
+            "id": self.id_column,
+            "left out": dict(self.left_out),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Schema:
+        """A schema that `to_json` wrote."""
+        columns = []
+        for told in content["columns"]:
+            rest = dict(told)
+            name, kind, usual = (rest.pop(key) for key in ("name", "kind", "usual"))
+            codec = CODECS[kind].from_json(rest)
+            columns.append(Column(name, codec, frozenset(map(State, usual))))
+        return cls(tuple(columns), content["id"], dict(content["left out"]))
+
+    def _names_of(self, sheet: Sheet) -> tuple[Any, ...]:
+        named = sheet.cells.get(self.id_column or "")
+        if named is not None:
+            return tuple(texts_of(named).tolist())
+        return tuple(sheet.numbers.tolist()) if sheet.index is None else sheet.index
+
+    def _refuse_lacking(self, sheet: Sheet, where: str) -> None:
+        lacking = [name for name in self.names if name not in sheet.cells]
+        if lacking:
+            raise ValueError(
+                f"{where} has no column {listed(lacking)}; it has {listed(sheet.columns)}."
+            )
+
+    def _odd(self, column: Column, sheet: Sheet, states: States, where: str) -> list[str]:
+        """What is foreign in a column, in a sentence for each kind of cell."""
+        notes = []
+        for state in (State.UNREADABLE, State.FAR, State.NEW):
+            rows = np.flatnonzero(states == state)
+            if not len(rows):
+                continue
+            cells = texts_of(sheet.cells[column.name][rows])
+            said = dict.fromkeys(column.codec.shown(text, state) for text in cells[:1000])
+            places = ", ".join(sheet.place(i) for i in rows[:MOST_NAMED])
+            more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+            notes.append(
+                f"{where}: {column.name!r}: {'; '.join([*said][:MOST_NAMED])} ({places}{more})."
+            )
+        return notes
+
+
+def listed(names: Collection[str], most: int = 8) -> str:
+    """Names in a sentence."""
+    shown = ", ".join(repr(str(name)) for name in list(names)[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -1,0 +1,180 @@
+"""Columns of dates and times: what counts of them is the hour, the weekday and the month."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import pandas as pd
+
+from whyflag.arrays import Matrix, Vector
+from whyflag.table.codec import Codec, Read, State
+from whyflag.table.sheet import Cells, texts_of
+
+ISO = "ISO8601"
+CLOCK = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+DATES = (
+    *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%y"),
+    *("%m/%d/%y", "%d/%m/%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+    "%d-%b-%y",
+)
+FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK))
+NOT_ISO = {"%m/%d/%Y": "month/day/year", "%d/%m/%Y": "day/month/year"}
+HOUR, WEEKDAY, MONTH = "hour", "weekday", "month"
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+DAY, YEAR = 86_400.0, 365.25 * 86_400.0  # seconds
+MARGIN = 20.0  # years before the first time and after the last that are still possible
+
+
+def seconds(texts: Sequence[str], form: str) -> Vector:
+    """Seconds since 1970; NaN where a text is no time in this form."""
+    # pandas knows words for times, such as "now".
+    digits = [text if any(map(str.isdigit, text)) else "" for text in texts]
+    different, position = np.unique(np.array(digits, dtype=object), return_inverse=True)
+    times = pd.to_datetime(
+        pd.Series(different, dtype=object), format=form, errors="coerce", utc=True
+    )
+    since = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(1, "s")
+    found: Vector = np.asarray(since, dtype=np.float64)[position]
+    return found
+
+
+def forms_of(texts: Sequence[str]) -> list[str]:
+    """The forms in which these different texts are all times, or nearly all; the best first."""
+    some = [text for text in texts[:50] if any(each.isdigit() for each in text)]
+    if 2 * len(some) < len(texts[:50]):
+        return []
+    possible = [form for form in FORMATS if 2 * np.isfinite(seconds(some, form)).sum() >= len(some)]
+    read = {form: np.isfinite(seconds(texts, form)).mean() for form in possible}
+    best = max(read.values(), default=0.0)
+    return [form for form, part in read.items() if part == best and part >= 0.9]
+
+
+@final
+@dataclass(frozen=True)
+class Times(Codec):
+    """A column of dates and times.
+
+    Its numbers are the hour, the weekday and the month, as far as these vary; when in history a
+    row stands is not among them, because new rows are later than all before. A time that is more
+    than twenty years from all that were seen is far.
+
+    Attributes:
+        form: How times are written.
+        gaps: How a missing one was written, beside nothing at all.
+        parts: What counts.
+        typical: The time in the middle, in seconds since 1970.
+        first: The first time.
+        last: The last.
+    """
+
+    kind: ClassVar[str] = "time"
+
+    form: str
+    gaps: tuple[str, ...]
+    parts: tuple[str, ...]
+    typical: float
+    first: float
+    last: float
+
+    @classmethod
+    def of(cls, times: Vector, form: str, gaps: tuple[str, ...]) -> Times:
+        """What is learnt of times, in seconds since 1970."""
+        first, last = float(times.min()), float(times.max())
+        days = np.unique(times // DAY)
+        parts = []
+        if len(np.unique(times % DAY)) > 1:
+            parts.append(HOUR)
+        # Weekdays count where rows come every day or so, and not where they come every month.
+        if len(days) > 1 and days[-1] - days[0] >= 13 and np.median(np.diff(days)) < 4:
+            parts.append(WEEKDAY)
+        if last - first >= 2 * YEAR:
+            parts.append(MONTH)
+        typical = float(np.sort(times)[len(times) // 2])
+        return cls(form, gaps, tuple(parts), typical, first, last)
+
+    @property
+    def described(self) -> str:
+        """What counts of it, and how it is read where that could be otherwise."""
+        counts = "counts" if len(self.parts) == 1 else "count"
+        said = f"{' and '.join(self.parts)} {counts}" if self.parts else "only its years count"
+        read = next((words for form, words in NOT_ISO.items() if self.form.startswith(form)), "")
+        return f"{said}, read as {read}" if read else said
+
+    def encoded(self, name: str) -> list[str]:
+        names = []
+        for part in self.parts:
+            values = {WEEKDAY: DAYS, MONTH: MONTHS}.get(part)
+            names += [f"{name}: {part}"] if values is None else [f"{name}: {v}" for v in values]
+        return names or [f"{name}: nothing"]
+
+    def read(self, cells: Cells) -> Read:
+        texts = [text.strip() for text in texts_of(cells)]
+        times = seconds(texts, self.form)
+        states = np.zeros(len(texts), dtype=np.int8)
+        for i in np.flatnonzero(np.isnan(times)):
+            gap = not texts[i] or texts[i] in self.gaps
+            states[i] = State.GAP if gap else State.UNREADABLE
+        years = np.maximum(self.first - times, times - self.last) / YEAR
+        states[years > MARGIN] = State.FAR
+        return Read(self._numbers(np.where(np.isnan(times), self.typical, times)), states)
+
+    def _numbers(self, times: Vector) -> Matrix:
+        if not self.parts:
+            return np.zeros((len(times), 1))
+        day = np.floor(times / DAY)
+        moments = (day * DAY).astype("datetime64[s]")
+        found = {
+            HOUR: lambda: ((times - day * DAY) / 3600)[:, None],
+            # The first day of 1970 was a Thursday.
+            WEEKDAY: lambda: np.eye(7)[(day.astype(np.int64) + 3) % 7],
+            MONTH: lambda: np.eye(12)[moments.astype("datetime64[M]").astype(np.int64) % 12],
+        }
+        return np.hstack([found[part]() for part in self.parts])
+
+    def write(self, values: Vector) -> str:
+        said, begin = [], 0
+        for part in self.parts:
+            if part == HOUR:
+                minutes = round(float(values[begin]) * 60)
+                said.append(f"{minutes // 60:02d}:{minutes % 60:02d}")
+                begin += 1
+                continue
+            names = DAYS if part == WEEKDAY else MONTHS
+            said.append(names[int(np.argmax(values[begin : begin + len(names)]))])
+            begin += len(names)
+        order = sorted(said, key=lambda text: text[0].isdigit())
+        return " ".join(order) or self._years()
+
+    def shown(self, text: str, state: State) -> str:
+        return {
+            State.USUAL: text,
+            State.GAP: "no value",
+            State.UNREADABLE: f"not a time: {text!r}",
+            State.FAR: f"{text} (far from {self._years()})",
+            State.NEW: text,
+        }[state]
+
+    def _years(self) -> str:
+        first, last = (
+            str(np.datetime64(int(each), "s").astype("datetime64[Y]"))
+            for each in (self.first, self.last)
+        )
+        return first if first == last else f"{first} to {last}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "form": self.form,
+            "gaps": list(self.gaps),
+            "parts": list(self.parts),
+            "typical": self.typical,
+            "first": self.first,
+            "last": self.last,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Times:
+        return cls(**{**content, "gaps": tuple(content["gaps"]), "parts": tuple(content["parts"])})

@@ -1,0 +1,250 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyflag.table.learning import TooManyCategoriesError
+from whyflag.table.schema import Schema
+from whyflag.table.sheet import Sheet
+
+N = 40
+RNG = np.random.default_rng(0)
+NORMAL = pd.DataFrame(
+    {
+        "id": [f"p{i}" for i in range(N)],
+        "size": RNG.normal(5, 1, N).round(2),
+        "colour": ["red", "blue", "red", "red"] * (N // 4),
+        "grade": [1, 2, 1, 1] * (N // 4),
+        "open": [True, False, True, True] * (N // 4),
+        "when": pd.date_range("2024-01-01", periods=N, freq="7h").astype(str),
+    },
+    index=range(1, N + 1),
+)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return Schema.of(NORMAL, types={"grade": "category"})
+
+
+def changed(**columns):
+    table = NORMAL.astype({"size": object, "open": object})
+    for name, value in columns.items():
+        table.loc[2, name] = value
+    return table
+
+
+def test_each_column_is_what_it_looks_like(schema):
+    assert schema.id_column == "id"
+    assert {each.name: each.codec.kind for each in schema.columns} == {
+        "size": "number",
+        "colour": "category",
+        "grade": "category",
+        "open": "category",
+        "when": "time",
+    }
+    assert schema.encoded_columns[:7] == (
+        *("size", "colour=blue", "colour=red", "grade=1", "grade=2", "open=False", "open=True"),
+    )
+    assert schema.encoded_columns[7:] == ("when: hour",)
+    assert schema.players["colour"] == ["colour=blue", "colour=red"]
+    assert "size" not in schema.players
+    assert schema.assumed == (
+        "'id' names the rows: a different text in each row.",
+        "Times: 'when' (hour counts).",
+    )
+
+
+def test_rows_become_numbers_by_the_names_of_columns(schema):
+    encoded = schema.encode(NORMAL[NORMAL.columns[::-1]])
+    assert encoded.rows.values[:2, :8].tolist() == [
+        [NORMAL["size"][1], 0, 1, 1, 0, 0, 1, 0],
+        [NORMAL["size"][2], 1, 0, 0, 1, 1, 0, 7],
+    ]
+    assert encoded.rows.index[:2] == ("p0", "p1")
+    assert not encoded.foreign.any()
+    assert encoded.notes == ()
+
+
+FOREIGN = {
+    "a gap": ({"size": None}, "size", "no value"),
+    "a word": ({"size": "not measured"}, "size", "not a number: 'not measured'"),
+    "a mark of a gap that was never used": ({"size": "n/a"}, "size", "not a number: 'n/a'"),
+    "infinity": ({"size": "inf"}, "size", "inf (beyond all measure)"),
+    "more than a number holds": ({"size": "1e400"}, "size", "1e400 (beyond all measure)"),
+    "more than any measure": ({"size": "-1e300"}, "size", "-1e300 (beyond all measure)"),
+    "a new category": ({"colour": "mauve"}, "colour", "mauve (not seen before)"),
+    "no category": ({"colour": None}, "colour", "no value"),
+    "another truth": ({"open": "perhaps"}, "open", "perhaps (not seen before)"),
+    "another century": (
+        {"when": "1924-01-01 07:00:00"},
+        "when",
+        "1924-01-01 07:00:00 (far from 2024)",
+    ),
+    "no time": ({"when": "today"}, "when", "not a time: 'today'"),
+}
+
+
+@pytest.mark.parametrize(("change", "name", "shown"), FOREIGN.values(), ids=FOREIGN)
+def test_a_cell_that_has_no_place_is_foreign_and_shown_as_it_is(schema, change, name, shown):
+    table = changed(**change)
+    encoded = schema.encode(table)
+    expected = np.zeros((N, 5), dtype=bool)
+    expected[1, schema.names.index(name)] = True
+    assert (encoded.foreign == expected).all()
+    assert schema.shown(table)[1][name] == shown
+    assert np.isfinite(encoded.rows.values).all()
+    # The other rows, and the other cells of the row, are as if nothing was wrong.
+    same = [not each.startswith(name) for each in schema.encoded_columns]
+    assert (encoded.rows.values[:, same] == schema.encode(NORMAL).rows.values[:, same]).all()
+
+
+def test_what_is_foreign_is_told_with_its_place(schema):
+    (note,) = schema.encode(changed(size="n/a"), where="t.csv").notes
+    assert note == "t.csv: 'size': not a number: 'n/a' (row 2)."
+
+
+def test_a_gap_is_usual_where_enough_normal_rows_have_one():
+    table = NORMAL.assign(size=NORMAL["size"].where(NORMAL.index % 4 > 0))
+    schema = Schema.of(table)
+    assert not schema.encode(table).foreign.any()
+    assert schema.shown(table)[3]["size"] == "no value"
+    # One gap in forty rows is no alarm if one row in a hundred may be, and is if one in two may.
+    assert not Schema.of(changed(size=None)).encode(changed(size=None)).foreign.any()
+    few = Schema.of(changed(size=None), rare=0.5)
+    assert few.encode(changed(size=None)).foreign.sum() == 1
+
+
+def test_a_gap_in_a_category_is_a_category():
+    table = NORMAL.assign(colour=NORMAL["colour"].where(NORMAL.index % 4 > 0))
+    schema = Schema.of(table)
+    assert schema.categories["colour"] == ("no value", "blue", "red")
+    assert schema.encode(table).rows.values[3, 1:4].tolist() == [1, 0, 0]
+
+
+def test_a_new_category_is_usual_where_many_were_seen_only_once():
+    kinds = ["a"] * (N - 8) + [f"b{i}" for i in range(8)]
+    schema = Schema.of(NORMAL.assign(colour=kinds))
+    assert not schema.encode(changed(colour="b9")).foreign[1, 1]
+
+
+def test_a_new_category_has_the_numbers_of_the_rarest(schema):
+    rows = schema.encode(changed(colour="mauve")).rows.values
+    assert rows[1, 1:3].tolist() == [1, 0]
+
+
+def test_any_other_value_of_what_was_always_the_same_is_foreign():
+    table = NORMAL.assign(size=5.0, colour="red")
+    schema = Schema.of(table)
+    assert "Always the same: 'size' (5), 'colour' (red)" in " ".join(schema.assumed)
+    other = table.copy()
+    other.loc[1, "size"], other.loc[2, "colour"] = 5.0001, "blue"
+    assert schema.encode(other).foreign[:3, :2].tolist() == [[1, 0], [0, 1], [0, 0]]
+    assert schema.shown(other)[0]["size"] == "5.0001 (always 5 before)"
+
+
+def test_what_was_written_is_written_again(schema):
+    rows = schema.encode(NORMAL).rows.values
+    assert schema.written(rows)[0] == {
+        "size": str(NORMAL["size"][1]),
+        "colour": "red",
+        "grade": "1",
+        "open": "True",
+        "when": "00:00",
+    }
+
+
+NAMES = {
+    "different texts": [f"n{i}" for i in range(N)],
+    "leading zeros": [f"{i:03d}" for i in range(N)],
+    "rising": list(range(1000, 1000 + N)),
+    "beyond double precision": [9007199254740993 + 2 * i for i in range(N)],
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_what_names_the_rows_comes_back_to_the_letter(names):
+    table = pd.DataFrame({"first": names, "size": NORMAL["size"].to_numpy()})
+    schema = Schema.of(table)
+    assert (schema.id_column, schema.names) == ("first", ("size",))
+    assert schema.encode(table).rows.index == tuple(map(str, names))
+
+
+@pytest.mark.parametrize(("name", "is_id"), [("user_id", True), ("userId", True), ("width", False)])
+def test_whole_numbers_that_differ_are_an_id_if_they_are_called_so(name, is_id):
+    table = pd.DataFrame({name: RNG.permutation(10_000)[:N], "size": NORMAL["size"].to_numpy()})
+    assert (Schema.of(table).id_column == name) is is_id
+
+
+def test_texts_of_many_kinds_are_left_out_and_it_is_said():
+    table = NORMAL.assign(note=[f"text {2 * i // 3}" for i in range(N)], empty=None)
+    schema = Schema.of(table)
+    assert schema.left_out == {"note": "27 different texts", "empty": "no value at all"}
+    assert "Left out: 'note' (27 different texts), 'empty' (no value at all)." in schema.assumed
+
+
+def test_what_is_assumed_can_be_said_otherwise():
+    schema = Schema.of(
+        NORMAL, columns=["s*", "grade"], types={"size": "category"}, id_column="colour"
+    )
+    assert schema.names == ("size", "grade")
+    assert schema.columns[0].codec.kind == "category"
+    assert schema.id_column == "colour"
+    schema = Schema.of(NORMAL, exclude=["o*", "when"])
+    assert schema.names == ("size", "colour", "grade")
+
+
+def test_all_that_is_wrong_with_a_choice_is_one_message():
+    with pytest.raises(ValueError, match=r"no column 'weight'.*no column 'x'.*type of 'size'"):
+        Schema.of(NORMAL, columns=["weight"], exclude=["x"], types={"size": "colour"})
+    with pytest.raises(ValueError, match="names the rows, so it can not count"):
+        Schema.of(NORMAL, columns=["id", "size"], id_column="id")
+    with pytest.raises(ValueError, match=r"no column that counts: 'a': no value at all"):
+        Schema.of(pd.DataFrame({"a": [None, None]}))
+    many = pd.DataFrame({"a": range(2000)})
+    with pytest.raises(TooManyCategoriesError, match="2000 different texts"):
+        Schema.of(many, types={"a": "category"})
+    with pytest.raises(ValueError, match="told to hold numbers, got 'red', 'blue'"):
+        Schema.of(NORMAL, types={"colour": "number"})
+
+
+def test_missing_columns_are_named_together(schema):
+    with pytest.raises(ValueError, match=r"t\.csv has no column 'size', 'grade'; it has 'id'"):
+        schema.encode(NORMAL.drop(columns=["size", "grade"]), where="t.csv")
+    rows = schema.encode(NORMAL.drop(columns="id"), where="t.csv")
+    assert rows.notes == ("t.csv: there is no column 'id', so rows go by their numbers.",)
+    assert rows.rows.index == tuple(range(1, N + 1))
+    extra = schema.encode(NORMAL.assign(more=1), where="t.csv")
+    assert extra.notes == ("t.csv: not in the model, so left aside: 'more'.",)
+
+
+def test_a_schema_survives_json(schema):
+    again = Schema.from_json(json.loads(json.dumps(schema.to_json())))
+    assert again == schema
+    assert (again.encode(NORMAL).rows.values == schema.encode(NORMAL).rows.values).all()
+
+
+def test_tables_of_other_libraries_are_read_alike(schema):
+    pa = pytest.importorskip("pyarrow")
+    arrow = pa.Table.from_pandas(NORMAL, preserve_index=False)
+    assert (schema.encode(arrow).rows.values == schema.encode(NORMAL).rows.values).all()
+    polars = pytest.importorskip("polars")
+    frame = polars.from_arrow(arrow)
+    for table in (frame, frame.lazy()):
+        assert (schema.encode(table).rows.values == schema.encode(NORMAL).rows.values).all()
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(TypeError, match="must be a DataFrame of pandas or polars"):
+        Sheet.of([[1, 2]])
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="several columns of the name 'a'"):
+        Sheet.of(twice)
+
+
+def test_packed_texts_are_the_same_texts():
+    sheet = Sheet.of(NORMAL)
+    packed = sheet.packed()
+    assert all((packed.cells[name] == sheet.cells[name]).all() for name in sheet.cells)
+    assert len(Sheet.join([packed, packed])) == 2 * N
