@@ -8,7 +8,10 @@ import tempfile
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-EXTRAS = ("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn", "pyarrow", "numba")
+EXTRAS = (
+    *("torch", "pyod", "shap", "matplotlib", "pooch", "imblearn"),
+    *("pyarrow", "numba", "openpyxl"),
+)
 PAPER = "whyflag_paper"
 
 

@@ -50,6 +50,7 @@ def every_field():
         membership=np.array([[True, True, False], [False, False, True]]),
         categories={"Größe <b>": ("a", "ß")},
         shown=({}, {"Größe <b>": "ç (not seen before)"}),
+        written=({}, {"温度": "é"}),
         method="own",
         settings={"most": 3, "limit": np.inf, "name": "ö"},
         unit=2.0,
@@ -320,9 +321,10 @@ def test_an_array_that_there_should_not_be_is_refused(tmp_path):
     assert refused(tmp_path / "a", content) == "`ended` is there twice"
 
 
-def test_shown_values_of_other_rows_are_refused(tmp_path):
-    replace(every_field(), members=(), shown=({},)).save(tmp_path / "a")
-    assert "`shown` must be of 2 rows, got 1" in refused(tmp_path / "a")
+@pytest.mark.parametrize("name", ["shown", "written"])
+def test_shown_values_of_other_rows_are_refused(tmp_path, name):
+    replace(every_field(), members=(), **{name: ({},)}).save(tmp_path / "a")
+    assert f"`{name}` must be of 2 rows, got 1" in refused(tmp_path / "a")
 
 
 @pytest.mark.parametrize("change", [{"rows": 1}, {"feature_names": ("a", "b")}])

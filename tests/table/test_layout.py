@@ -43,6 +43,7 @@ LAYOUTS = {
     "no names": ("", ("column 1", "column 2", "column 3"), 0, "no names of columns"),
     "a title": ("Report\n\nname,a,b\n", ("name", "a", "b"), 3, "titles above .*'Report'"),
     "a title with a separator": ("Line 3, today\n\nname,a,b\n", ("name", "a", "b"), 3, "titles"),
+    "a title with empty fields": ("Report,,\nname,a,b\n", ("name", "a", "b"), 2, "titles"),
     "units": ("name,a,b\n,kg,m\n", ("name", "a", "b"), 2, "units .*'kg', 'm'"),
     "no name of the first": ("a,b\n", ("column 1", "a", "b"), 1, ""),
     "an empty name of the first": (",a,b\n", ("column 1", "a", "b"), 1, ""),

@@ -113,10 +113,10 @@ class Rows:
             if expected and {name.strip() for name in record} >= set(expected):
                 return i, i
         # A line of names may lack that of the row names, or the separator at the end.
-        if len(few[0]) == self.width or self._lacks_one(few):
+        if self._is_full(few[0]) or self._lacks_one(few):
             above = 0
         else:
-            above = next((i for i, r in enumerate(few) if len(r) == self.width), 0)
+            above = next((i for i, record in enumerate(few) if self._is_full(record)), 0)
             if above and any(map(is_number, few[above])):
                 raise ValueError(
                     f"the first line has {_fields(len(few[0]))}, and rows have {self.width}: the "
@@ -150,6 +150,11 @@ class Rows:
         ]
         words = [cell for cell in cells if cell and cell not in MARKS and not is_number(cell)]
         return len(words) > 1 and len(words) == len(cells) and max(map(len, words)) <= 12
+
+    def _is_full(self, record: Record) -> bool:
+        """Whether a record has as many fields as rows have, and something in half of them."""
+        filled = sum(bool(cell.strip()) for cell in record)
+        return len(record) == self.width and 2 * filled >= self.width
 
     def _lacks_one(self, few: Sequence[Record]) -> bool:
         """Whether the first line has names, one less than rows have fields."""
