@@ -10,6 +10,7 @@ from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.files.documents import write_document
 from whyflag.model import Model
+from whyflag.table import Table
 from whyflag.table.schema import Schema
 
 RNG = np.random.default_rng(0)
@@ -211,3 +212,16 @@ def test_a_new_category_is_at_least_as_odd_as_the_rarest():
         ).rows
     )
     assert new > max(rare, model.threshold)
+
+
+def test_a_foreign_cell_is_repaired_whatever_else_is():
+    model = fitted(("near",))
+    row = {"size": "5", "weight": "0.5", "colour": "red"}
+    rows = [row | {"size": "n/a"}, row | {"size": "n/a", "weight": "99"}, row]
+    said = model.explainer()(model.read(pd.DataFrame(rows)).rows)
+    names = [[said.feature_names[j] for j in np.flatnonzero(each)] for each in said.repair.changed]
+    assert names == [["size"], ["size", "weight"], []]
+    assert said.repair.silenced.all()
+    assert said.repair.before == pytest.approx(said.scores)
+    assert model.score(Table(said.repair.rows)) == pytest.approx(said.repair.scores)
+    assert said.repair.alternatives == ((), (), ())

@@ -220,9 +220,16 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
         base_values=np.mean([member.base_values / member.unit for member in members], axis=0),
         threshold=threshold,
         unit=1.0,
+        added=_added(members),
         repairer=_repairer(members, lead, threshold),
         repaired=None,
     )
+
+
+def _added(members: Sequence[Attribution]) -> Matrix | None:
+    """What cells that no normal row has add to the scores on average, each in its unit."""
+    known = [member.added / member.unit for member in members if member.added is not None]
+    return np.mean(known, axis=0) if len(known) == len(members) else None
 
 
 def _repairer(

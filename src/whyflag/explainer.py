@@ -174,6 +174,8 @@ class Explainer:
             membership=named.membership,
             categories=named.categories,
             shown=table.shown,
+            codecs=table.codecs,
+            added=table.added,
             method=self.method.name,
             settings=self.method.settings,
             threshold=self.score.threshold,

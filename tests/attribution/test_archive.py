@@ -15,6 +15,7 @@ from whyflag.attribution.archive import HEAD, SHAPES
 from whyflag.detectors import GMM
 from whyflag.methods import METHODS
 from whyflag.outcome import Outcome
+from whyflag.table.numbers import Form, Numbers
 
 NORMAL = np.random.default_rng(0).normal(size=(100, 3))
 ROWS = NORMAL[:2] + 5 * np.eye(3)[:2]
@@ -50,7 +51,8 @@ def every_field():
         membership=np.array([[True, True, False], [False, False, True]]),
         categories={"Größe <b>": ("a", "ß")},
         shown=({}, {"Größe <b>": "ç (not seen before)"}),
-        written=({}, {"温度": "é"}),
+        codecs={"温度": Numbers(Form("", ",", "", " °C"), (), 1.0, 0.0, 9.0, 1)},
+        added=np.array([[0.0, 0.0], [3.5, 0.0]]),
         method="own",
         settings={"most": 3, "limit": np.inf, "name": "ö"},
         unit=2.0,
@@ -321,10 +323,9 @@ def test_an_array_that_there_should_not_be_is_refused(tmp_path):
     assert refused(tmp_path / "a", content) == "`ended` is there twice"
 
 
-@pytest.mark.parametrize("name", ["shown", "written"])
-def test_shown_values_of_other_rows_are_refused(tmp_path, name):
-    replace(every_field(), members=(), **{name: ({},)}).save(tmp_path / "a")
-    assert f"`{name}` must be of 2 rows, got 1" in refused(tmp_path / "a")
+def test_shown_values_of_other_rows_are_refused(tmp_path):
+    replace(every_field(), members=(), shown=({},)).save(tmp_path / "a")
+    assert "`shown` must be of 2 rows, got 1" in refused(tmp_path / "a")
 
 
 @pytest.mark.parametrize("change", [{"rows": 1}, {"feature_names": ("a", "b")}])
@@ -379,13 +380,13 @@ def test_json_shows_values_as_people_see_them():
     first, second = strictly(every_field())["rows"]
     assert {each["feature"]: each["observed"] for each in first["features"]} == {
         "Größe <b>": "a",
-        "温度": "5.5",
+        "温度": "5,5 °C",
     }
     assert {each["feature"]: each["observed"] for each in second["features"]} == {
         "Größe <b>": "ç (not seen before)",
-        "温度": "6.5",
+        "温度": "6,5 °C",
     }
-    assert [each["normal"] for each in first["features"]] == ["none of the known", "0"]
+    assert [each["normal"] for each in first["features"]] == ["none of the known", "0,0 °C"]
 
 
 def test_json_has_the_remarks():

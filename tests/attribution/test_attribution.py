@@ -36,7 +36,7 @@ def filled():
         ended=np.array([Outcome.OUT_OF_BUDGET, Outcome.NO_BOTTOM]),
         fallback=np.array([True, False]),
         shown=({"age": "old"}, {}),
-        written=({"age": "young"}, {}),
+        added=np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]),
     )
     repairer = Repairer(Score(lambda X: X.sum(axis=1), threshold=99.0), Domain(3), None)
     repaired = repairer(one.data, one.data.sum(axis=1), one.shares, one.row_names)
@@ -92,7 +92,7 @@ def test_slices_keep_what_belongs_to_all_rows():
 
 def test_slices_keep_that_there_is_nothing():
     part = make(reference=False)[1]
-    absent = ("reference", "standard_errors", "ended", "fallback", "shown", "written", "converged")
+    absent = ("reference", "standard_errors", "ended", "fallback", "shown", "added", "converged")
     assert [getattr(part, name) for name in absent] == [None] * len(absent)
 
 

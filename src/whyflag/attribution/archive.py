@@ -17,6 +17,7 @@ from whyflag.attribution.base import Attribution
 from whyflag.attribution.display import normal, normal_range, observed
 from whyflag.files.atomic import atomically
 from whyflag.repair.packing import pack, unpack
+from whyflag.table.codecs import codec_from_json, codec_to_json
 
 FORMAT, VERSION = "whyflag attribution", 1
 HEAD = "attribution"  # the name of the JSON among the arrays
@@ -36,8 +37,8 @@ SHAPES = {
     "fallback": "n",
     "data": "nd",
     "membership": "pd",
+    "added": "np",
 }
-TEXTS = ("shown", "written")  # of each row, by feature
 
 
 def save(attribution: Attribution, path: str | Path) -> None:
@@ -195,9 +196,10 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
         value = getattr(attribution, each.name)
         if isinstance(value, np.ndarray):
             arrays[where + each.name] = value
-        elif each.name not in ("members", "repairer", "repaired"):
+        elif each.name not in ("members", "repairer", "repaired", "codecs"):
             told[each.name] = _plain(value)
     told["row_names"] = [_pack_name(name) for name in attribution.row_names]
+    told["codecs"] = {name: codec_to_json(each) for name, each in attribution.codecs.items()}
     members = enumerate(attribution.members)
     packed = [_pack(member, arrays, f"{where}members/{k}/") for k, member in members]
     return {"told": told, "members": packed}
@@ -231,8 +233,8 @@ def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:
         told[name] = tuple(told[name])
     told["row_names"] = tuple(map(_unpack_name, told["row_names"]))
     told["categories"] = {name: tuple(known) for name, known in told["categories"].items()}
-    for name in TEXTS:
-        told[name] = None if told.get(name) is None else tuple(told[name])
+    told["shown"] = None if told["shown"] is None else tuple(told["shown"])
+    told["codecs"] = {name: codec_from_json(each) for name, each in told["codecs"].items()}
     members = tuple(
         _unpack(member, arrays, f"{where}members/{k}/") for k, member in enumerate(head["members"])
     )
@@ -253,10 +255,8 @@ def _check_parts(whole: Attribution, where: str) -> None:
             raise ValueError(
                 f"`{where}{name}` must be numbers of shape {shape}, got {np.shape(value)}"
             )
-    for name in TEXTS:
-        texts = getattr(whole, name)
-        if texts is not None and len(texts) != len(whole):
-            raise ValueError(f"`{where}{name}` must be of {len(whole)} rows, got {len(texts)}")
+    if whole.shown is not None and len(whole.shown) != len(whole):
+        raise ValueError(f"`{where}shown` must be of {len(whole)} rows, got {len(whole.shown)}")
     for member in whole.members:
         if len(member) != len(whole) or member.feature_names != whole.feature_names:
             raise ValueError("its members must have its rows and its features")

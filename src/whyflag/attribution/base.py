@@ -17,6 +17,7 @@ from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.repair import Repair, Repairer
+from whyflag.table.codec import Codec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,8 @@ class Attribution(Contributions):
         categories: The names of the columns of a player that is a category in 0/1 columns.
         shown: What people should see of the observed values, by player, n: how they are written, a
             category that is not known, a gap. None where that is the number itself.
-        written: The same of the normal values.
+        codecs: How values are written, by player, where that is not as plain numbers.
+        added: What cells that no normal row has add to the score, (n, p); None: there are none.
         method: The method's name.
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
@@ -59,7 +61,8 @@ class Attribution(Contributions):
     membership: BoolMatrix
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
-    written: tuple[Mapping[str, str], ...] | None = per_row(default=None)
+    codecs: Mapping[str, Codec] = field(default_factory=dict)
+    added: Matrix | None = per_row(default=None)
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0
@@ -89,7 +92,7 @@ class Attribution(Contributions):
                 "This attribution does not know its detector, so that it cannot be repaired: "
                 "ask an Explainer, `explain.repair(X)`."
             )
-        return self.repairer(self.data, self.scores, self.shares, self.row_names)
+        return self.repairer(self.data, self.scores, self.shares, self.row_names, self.added)
 
     @property
     def n_evaluations(self) -> int:

@@ -45,6 +45,8 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
     values = row[columns]
     if categories := categories_of(attribution, feature):
         return categories[int(np.argmax(values))] if values.any() else "none of the known"
+    if codec := attribution.codecs.get(attribution.feature_names[feature]):
+        return codec.write(values)
     if len(values) > 1:
         return f"{len(values)} values"
     return number(values[0], digits, _decimals(attribution, int(np.argmax(columns))))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whyflag.arrays import IntVector
 from whyflag.attribution.display import categories_of, held, normal_range, number, observed
 from whyflag.repair import Context, Doubt
 
@@ -17,15 +18,14 @@ MOST_REPAIRED = 4  # features that are named one by one
 
 def sentences(attribution: Attribution) -> tuple[str, ...]:
     """What is to be said of each row, n."""
-    return tuple(_of_row(attribution, i) for i in range(len(attribution)))
+    return tuple(_of_row(attribution, i, order) for i, order in enumerate(attribution.order))
 
 
-def _of_row(attribution: Attribution, i: int) -> str:
+def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     repair = attribution.repair
     alarm = number(repair.alarm)
     if repair.before[i] <= repair.alarm:
         return f"No alarm: the score is {number(repair.before[i])}, the alarm is at {alarm}."
-    order = attribution.order[i]
     changed = [int(j) for j in order if repair.changed[i, j]]
     if not changed:
         return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,7 +96,7 @@ def _table(
     remarks: list[str] = []
     with output_of(output, kind, columns, raw=raw) as write:
         for part in scored:
-            said = _explained(scored, explainer, part)
+            said = explainer.explain(part.rows)
             remarks += said.remarks
             blamed = said.order[:, :top]
             rows = [
@@ -114,14 +113,6 @@ def _table(
             else:
                 write([{**row, **culprit} for row, culprits in rows for culprit in culprits])
     return remarks
-
-
-def _explained(scored: ScoredFile, explainer: Explainer | Ensemble, part: Scored) -> Attribution:
-    """The attributions of some rows, with normal values as people would have written them."""
-    said = explainer.explain(part.rows)
-    if said.reference is None:
-        return said
-    return replace(said, written=scored.model.schema.written(said.reference))
 
 
 def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, Any]]:
@@ -156,7 +147,7 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
     if not best:
         raise ValueError(f"No row of {scored.name} raises an alarm: there is nothing to report.")
     (rows,) = best
-    said = _explained(scored, explainer, rows)
+    said = explainer.explain(rows.rows)
     write_report(
         said,
         output,

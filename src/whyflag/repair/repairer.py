@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.records import join_rows, select_rows
@@ -45,9 +45,21 @@ class Repairer:
     rows: Matrix | None
 
     def __call__(
-        self, X: Matrix, scores: Vector, shares: Matrix, row_names: Sequence[Any]
+        self,
+        X: Matrix,
+        scores: Vector,
+        shares: Matrix,
+        row_names: Sequence[Any],
+        added: Matrix | None = None,
     ) -> Repair:
-        """Repair rows (n, d) with these scores and shares of their features, (n, p)."""
+        """Repair rows (n, d) with these scores and shares of their features, (n, p).
+
+        `added` is what cells that no normal row has add to the scores, (n, p). In the rows typical
+        values stand for them, and these are their repair.
+        """
+        if added is not None and added.any():
+            seen = self(X, scores - added.sum(axis=1), shares, row_names)
+            return _with_foreign(seen, scores, added > 0)
         whole = self._unchanged(X, scores, row_names)
         flagged = np.flatnonzero(scores > self._alarm)
         parts = [select_rows(whole, np.flatnonzero(scores <= self._alarm))]
@@ -205,3 +217,19 @@ class Repairer:
         """Columns whose values are tried one by one: categories, groups, 0 and 1, (d,)."""
         members = self.domain.membership
         return np.asarray((members.sum(axis=1) > 1) @ members | self.domain.binary)
+
+
+def _with_foreign(repair: Repair, scores: Vector, foreign: BoolMatrix) -> Repair:
+    """The repair of rows of which some cells have to be replaced, whatever else is."""
+    odd = [bool(each.any()) for each in foreign]  # n
+    return replace(
+        repair,
+        before=scores,
+        changed=repair.changed | foreign,
+        alternatives=tuple(
+            () if each else other for each, other in zip(odd, repair.alternatives, strict=True)
+        ),
+        contexts=tuple(
+            None if each else other for each, other in zip(odd, repair.contexts, strict=True)
+        ),
+    )

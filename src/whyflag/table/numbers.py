@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -18,9 +19,7 @@ from whyflag.table.sheet import Cells, number_text, texts_of
 MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
 SIGN = r"[$€£¥₹₩₽₺¢]|(?:US|A|C|NZ|HK)\$|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|kr|zł|Rs\.?"
 UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[²³]?)?"
-_AFFIXES = re.compile(
-    rf"^\s*[-+(−]*\s*({SIGN})?\s*[-+−]?\s*[\d.,' \u00a0\u202f]*?\s*({UNIT})?\s*\)?\s*$"
-)
+_AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*\)?\s*$")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
 MOST_DECIMALS = 6
@@ -47,8 +46,8 @@ class Form:
         point = re.escape(self.decimal)
         grouped = rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+|" if self.thousands else ""
         number = rf"(?:(?:{grouped}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
-        before = rf"(?:{re.escape(self.prefix)})?" if self.prefix else ""
-        after = rf"(?:{re.escape(self.suffix)})?" if self.suffix else ""
+        before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
+        after = rf"(?:{re.escape(self.suffix.strip())})?" if self.suffix else ""
         return re.compile(rf"(\()?([-+]?)\s*{before}\s*([-+]?)({number})\s*{after}(\))?")
 
     def number(self, text: str) -> float:
@@ -114,11 +113,13 @@ def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
 
 
 def _common(affixes: Sequence[str]) -> str:
-    """What stands beside nearly all of the numbers, or nothing."""
+    """What stands beside nearly all of the numbers, as it mostly does, or nothing."""
     if not affixes:
         return ""
-    best = max(dict.fromkeys(affixes), key=affixes.count)
-    return best if affixes.count(best) >= 0.9 * len(affixes) else ""
+    best, count = Counter(affix.strip() for affix in affixes).most_common(1)[0]
+    if count < 0.9 * len(affixes):
+        return ""
+    return Counter(each for each in affixes if each.strip() == best).most_common(1)[0][0]
 
 
 def _infinite(text: str) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 
 from whyflag.arrays import Matrix, check_rows
 from whyflag.records import per_row
+from whyflag.table.codec import Codec
 
 
 @final
@@ -24,6 +25,7 @@ class Table:
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
     # n x p: what values add to the score that the detector can not see
     added: Matrix | None = per_row(default=None)
+    codecs: Mapping[str, Codec] = field(default_factory=dict)  # how values are written, by player
 
     def __len__(self) -> int:
         return len(self.values)

@@ -9,16 +9,14 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, Matrix
+from whyflag.arrays import BoolMatrix
 from whyflag.records import per_row
-from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec, State, States
+from whyflag.table.codecs import codec_from_json, codec_to_json
 from whyflag.table.numbers import Numbers
 from whyflag.table.rows import Table
 from whyflag.table.sheet import Sheet, texts_of
-from whyflag.table.times import Times
 
-CODECS: Mapping[str, type[Codec]] = {each.kind: each for each in (Numbers, Categories, Times)}
 MOST_NAMED = 3  # cells of a column that a note names
 
 
@@ -151,6 +149,15 @@ class Schema:
         """The names of the 0/1 columns of each category."""
         return {each.name: found for each in self.columns if (found := each.codec.categories)}
 
+    @property
+    def written(self) -> dict[str, Codec]:
+        """The columns whose values are written otherwise than as plain numbers or categories."""
+        return {
+            each.name: each.codec
+            for each in self.columns
+            if not each.codec.categories and each.name not in self.plain_numbers
+        }
+
     def encode(self, table: Any, *, where: str = "X") -> Encoded:
         """Turn a table into numbers; columns are matched by name.
 
@@ -174,7 +181,9 @@ class Schema:
             parts.append(read.values)
             foreign[:, j] = column.foreign[read.states]
             notes += self._odd(column, sheet, read.states, where)
-        rows = Table(np.hstack(parts), self.encoded_columns, self._names_of(sheet))
+        rows = Table(
+            np.hstack(parts), self.encoded_columns, self._names_of(sheet), codecs=self.written
+        )
         return Encoded(rows, foreign, tuple(notes))
 
     def shown(self, table: Any) -> tuple[dict[str, str], ...]:
@@ -188,26 +197,14 @@ class Schema:
                 row[column.name] = column.codec.shown(text, State(state))
         return tuple(said)
 
-    def written(self, rows: Matrix) -> tuple[dict[str, str], ...]:
-        """What people would have written for rows of numbers, by the name of the column."""
-        said: list[dict[str, str]] = [{} for _ in range(len(rows))]
-        begin = 0
-        for column in self.columns:
-            end = begin + len(column.codec.encoded(column.name))
-            for row, values in zip(said, rows[:, begin:end], strict=True):
-                row[column.name] = column.codec.write(values)
-            begin = end
-        return tuple(said)
-
     def to_json(self) -> dict[str, Any]:
         """The schema as JSON would have it."""
         return {
             "columns": [
                 {
                     "name": each.name,
-                    "kind": each.codec.kind,
                     "usual": sorted(each.usual),
-                    **each.codec.to_json(),
+                    "codec": codec_to_json(each.codec),
                 }
                 for each in self.columns
             ],
@@ -218,12 +215,12 @@ class Schema:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Schema:
         """A schema that `to_json` wrote."""
-        columns = []
-        for told in content["columns"]:
-            rest = dict(told)
-            name, kind, usual = (rest.pop(key) for key in ("name", "kind", "usual"))
-            codec = CODECS[kind].from_json(rest)
-            columns.append(Column(name, codec, frozenset(map(State, usual))))
+        columns = [
+            Column(
+                each["name"], codec_from_json(each["codec"]), frozenset(map(State, each["usual"]))
+            )
+            for each in content["columns"]
+        ]
         return cls(tuple(columns), content["id"], dict(content["left out"]))
 
     def _names_of(self, sheet: Sheet) -> tuple[Any, ...]:
