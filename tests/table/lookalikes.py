@@ -163,7 +163,7 @@ def flights(rng, n=144):
 
 def seaice(rng, n=3000):
     days = pd.date_range("1980-01-01", periods=n, freq="D")
-    extent = 11 + 4 * np.cos((days.dayofyear - 70) / 365.25 * 2 * np.pi) + rng.normal(0, 0.3, n)
+    extent = 11 + 4 * np.cos((days.day_of_year - 70) / 365.25 * 2 * np.pi) + rng.normal(0, 0.3, n)
     return pd.DataFrame({"Date": days.strftime("%Y-%m-%d"), "Extent": np.round(extent, 3)})
 
 
