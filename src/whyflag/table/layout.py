@@ -143,6 +143,8 @@ class Rows:
         if len(self.records) < i + 4 or len(self.records[i]) != self.width:
             return False
         rest = [record for record in self.records[i + 1 :] if len(record) == self.width]
+        if not rest:
+            return False
         cells = [
             cell.strip()
             for cell, column in zip(self.records[i], zip(*rest, strict=True), strict=True)

@@ -37,8 +37,9 @@ def seconds(texts: Sequence[str], form: str) -> Vector:
     times = pd.to_datetime(
         pd.Series(different, dtype=object), format=form, errors="coerce", utc=True
     )
-    since = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(1, "s")
-    found: Vector = np.asarray(since, dtype=np.float64)[position]
+    moments = times.dt.tz_convert(None).to_numpy(dtype="datetime64[us]")
+    since = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+    found: Vector = since[position]
     return found
 
 
