@@ -272,10 +272,14 @@ def test_methods_of_which_none_applies_are_refused():
         Ensemble.of(FOREST, NORMAL, ["marg", "SFE"])
 
 
+# What members are asked for: Ensemble([Explainer(..., refits=5), ...]).
+BY_MEMBER = ("method", "chunk_size", "refits", "seed")
+
+
 def test_it_is_asked_for_as_an_explainer_is():
-    """But for the method, of which there are several, and the size of chunks."""
+    """But for the method, of which there are several, the size of chunks, and refits."""
     one, several = signature(Explainer).parameters, signature(Ensemble.of).parameters
-    shared = [name for name in one if name not in ("method", "chunk_size")]
+    shared = [name for name in one if name not in BY_MEMBER]
     assert [name for name in several if name != "methods"] == shared
     for name in shared:
         assert several[name].default == one[name].default

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from whyflag.attribution import doubt, sentences, tables, words
+from whyflag.attribution import doubt, frames, sentences, words
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
@@ -206,7 +206,7 @@ class Attribution(Contributions):
         return words.summary(self)
 
     def _repr_html_(self) -> str:
-        return tables.as_html(self)
+        return frames.as_html(self)
 
     def __getitem__(self, rows: Any) -> Attribution:
         if isinstance(rows, str):
@@ -237,15 +237,15 @@ class Attribution(Contributions):
         the attribution, where there is one. With refits, "spread" is the standard deviation over
         them, and "first" the part of them in which the feature comes first.
         """
-        return tables.top(self, k)
+        return frames.top(self, k)
 
     def to_frame(self) -> pd.DataFrame:
         """The attributions as a table: one row for each row, one column for each feature."""
-        return tables.to_frame(self)
+        return frames.to_frame(self)
 
     def to_shap(self) -> Any:
         """The attributions as a `shap.Explanation`, for shap's own plots."""
-        return tables.to_shap(self)
+        return frames.to_shap(self)
 
     def to_json(self) -> dict[str, Any]:
         """The attributions as JSON would have them: what is not finite is null."""

@@ -31,8 +31,9 @@ def whatif(
         max_features: The features with the largest attributions.
         ax: Axes to draw into.
     """
+    # Repairs are searched for when they are asked for: this row's will do.
+    attribution, row = attribution[check_row(attribution, row)], 0
     repaired = attribution.repair.rows
-    row = check_row(attribution, row)
     d = attribution.data.shape[1]
     normal = None if background is None else check_rows(background, d, name="background")
     blamed = attribution.order[row, :max_features]

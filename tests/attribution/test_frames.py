@@ -10,7 +10,7 @@ from made import make, mixed
 
 from whyflag import Attribution
 from whyflag.attribution import concatenate
-from whyflag.attribution.tables import MOST_FEATURES, MOST_ROWS
+from whyflag.attribution.frames import MOST_FEATURES, MOST_ROWS
 from whyflag.outcome import Outcome
 
 matplotlib.use("Agg")
