@@ -136,6 +136,7 @@ PARTS = (
     ".minimise",
     ".kinds",
     ".repair",
+    ".table.schema",
     ".table.sheet",
 )
 WRITTEN = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "paper/README.md")
