@@ -134,6 +134,7 @@ PARTS = (
     ".shapley",
     ".methods",
     ".minimise",
+    ".model",
     ".kinds",
     ".repair",
     ".table.schema",
