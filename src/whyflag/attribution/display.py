@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
 
 LONGEST_NAME = 28
+SHORT = 6  # digits of a number that is shown as it is
 EXPONENT = 1e15  # numbers that are as large have one
 
 
@@ -28,13 +29,15 @@ def shorten(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def number(value: float, digits: int = 4, decimals: int = 0) -> str:
-    """A number in a few characters; one that has no more decimals than these, as it is.
+    """A number in a few characters; a whole or a short one with these decimals as it is.
 
     >>> number(1234.5678), number(0.00012345), number(71000.0), number(20.125, decimals=3)
     ('1235', '0.0001234', '71000', '20.125')
     """
     if abs(value) < EXPONENT and np.round(value, decimals) == value:
-        return f"{value:.15g}"
+        text = f"{value:.15g}"
+        if value == round(value) or len(text.strip("-0.").replace(".", "")) <= SHORT:
+            return text
     whole = 10**digits <= abs(value) < EXPONENT
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 

@@ -97,7 +97,7 @@ def whatif(
     ax.set_xticks([])
     ax.margins(x=0.2)
     ax.spines[["bottom", "left"]].set_visible(False)
-    ax.set_xlabel("observed (orange) → would have been normal (blue), and how far it can be moved")
+    ax.set_xlabel("observed (orange) → would have been normal (blue, with its range)")
     ax.set_title(title_of(attribution, row), loc="left")
     return ax
 
