@@ -78,6 +78,8 @@ def test_kinds_survive_names_and_json():
         ({"given": {0: []}}, "must list numbers"),
         ({"given": {7: [1.0]}}, "positions from 0 to 1"),
         ({"rising": [0], "falling": [0]}, "cannot be both"),
+        ({"step": {0: 7}, "lower": {0: 1}, "upper": {0: 5}}, "a value of its kind between 1 and 5"),
+        ({"given": {0: [0, 9]}, "lower": {0: 1}, "upper": {0: 5}}, "a value of its kind"),
         ({"lower": {0: 2.0}, "upper": {0: 1.0}}, "lower must not exceed upper"),
     ],
 )
@@ -89,3 +91,18 @@ def test_what_makes_no_sense_is_refused(settings, message):
 def test_kinds_must_fit_the_columns():
     with pytest.raises(ValueError, match="those of 2 columns, got 3"):
         Domain(2, kinds=Kinds.any(3))
+
+
+@pytest.mark.parametrize(("offset", "spread"), [(1e12 + 0.5, 0.2), (1e9 + 0.0005, 0.0002)])
+def test_a_large_offset_hides_no_decimals(offset, spread):
+    rows = offset + RNG.uniform(-spread, spread, size=(500, 1))
+    domain = Domain.infer(rows, bounded=True)
+    admitted = domain.admit(rows, rows)
+    assert (domain.lower <= admitted).all()
+    assert (admitted <= domain.upper).all()
+    assert np.abs(admitted - rows).max() <= 1e-3 * spread
+
+
+def test_zero_has_no_sign():
+    domain = Domain(1, lower=-0.0, upper=9).having(step={0: 1})
+    assert str(domain.admit(np.array([[-5.0]]), np.zeros((1, 1)))[0, 0]) == "0.0"

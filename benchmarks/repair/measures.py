@@ -151,6 +151,8 @@ def quiet_inside(repair: Repair, score: Score) -> Any:
     points = np.repeat(repair.rows[i][:, None], INSIDE, axis=1)
     points[np.arange(len(i))[:, None], np.arange(INSIDE), j[:, None]] = low + share * (high - low)
     shape = points.shape
-    admitted = repair.domain.admit(points, np.broadcast_to(repair.rows[i][:, None], shape))
-    scores = evaluate(score, admitted.reshape(-1, shape[2])).reshape(shape[:2])
+    here = np.repeat(repair.rows[i][:, None], INSIDE, axis=1)
+    moved = np.arange(len(i))[:, None], np.arange(INSIDE), j[:, None]
+    points[moved] = repair.domain.admit(points, here)[moved]
+    scores = evaluate(score, points.reshape(-1, shape[2])).reshape(shape[:2])
     return (scores <= repair.alarm).all(axis=1)

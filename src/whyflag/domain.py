@@ -98,11 +98,12 @@ class Domain:
         }
         self.player_names, self.membership = self._read_players()  # p, p x d
         self.categories = self._read_categories(categories or {})
-        self.kinds = Kinds.any(self.n_columns) if kinds is None else kinds
-        if len(self.kinds.step) != self.n_columns:
+        kinds = Kinds.any(self.n_columns) if kinds is None else kinds
+        if len(kinds.step) != self.n_columns:
             raise ValueError(
-                f"`kinds` must be those of {self.n_columns} columns, got {len(self.kinds.step)}."
+                f"`kinds` must be those of {self.n_columns} columns, got {len(kinds.step)}."
             )
+        self.kinds = kinds.within(self.lower, self.upper)
 
     @classmethod
     def infer(
@@ -199,7 +200,7 @@ class Domain:
         Within the bounds, and of their column's kind; fixed columns keep the values of x.
         """
         lower, upper = self.kinds.inward(self.lower, self.upper)
-        within = np.clip(values, lower, np.maximum(lower, upper))
+        within = np.clip(values, lower, upper)
         admitted = self.kinds.admit(within, x)
         admitted = np.where(self.binary, np.round(admitted), admitted)
         return np.where(self.fixed, x, admitted)

@@ -12,6 +12,7 @@ import numpy as np
 from whyflag.arrays import IntVector, Matrix, Tensor, Vector
 
 MOST_DECIMALS = 8  # more are those of a computation, not of a person
+ROUNDING = 1e-6  # of a step: 3 × 0.1 is 0.30000000000000004
 MOST_GIVEN = 20  # different values that are a list of what is possible
 OF_EACH = 5  # rows that each of them has on average
 
@@ -81,7 +82,26 @@ class Kinds:
         tiny = 1e-9  # of a step: a bound that is a multiple but for rounding
         low = np.ceil(lower / step * finite - tiny) * step
         high = np.floor(upper / step * finite + tiny) * step
-        return np.where(np.isfinite(low), low, lower), np.where(np.isfinite(high), high, upper)
+        # Zero has no sign.
+        return (
+            np.where(np.isfinite(low), low, lower) + 0.0,
+            np.where(np.isfinite(high), high, upper) + 0.0,
+        )
+
+    def within(self, lower: Vector, upper: Vector) -> Kinds:
+        """The kinds with the given values that lie in the bounds; a column must have some."""
+        low, high = self.inward(lower, upper)
+        given = tuple(
+            None if known is None else known[(known >= low[j]) & (known <= high[j])]
+            for j, known in enumerate(self.given)
+        )
+        for j, known in enumerate(given):
+            if low[j] > high[j] or (known is not None and not len(known)):
+                raise ValueError(
+                    f"Column {j} must have a value of its kind between {lower[j]:g} and "
+                    f"{upper[j]:g}: its step is {self.step[j]:g}, its values {self.given[j]}."
+                )
+        return replace(self, given=given)
 
     def to_json(self) -> dict[str, Any]:
         """The kinds as JSON would have them."""
@@ -110,6 +130,7 @@ def _decimals(step: float) -> int:
 def _step(values: Vector) -> float:
     """The largest of 1, 0.1, 0.01 … that all values are multiples of; 0 if none is."""
     for decimals in range(MOST_DECIMALS + 1):
-        if np.allclose(np.round(values, decimals), values, rtol=1e-12, atol=0.0):
-            return float(10.0**-decimals)
+        step = float(10.0**-decimals)
+        if np.allclose(np.round(values, decimals), values, rtol=0.0, atol=ROUNDING * step):
+            return step
     return 0.0

@@ -73,8 +73,9 @@ def test_no_alarm_needs_no_change():
 
 def test_what_does_not_end_the_alarm_is_said():
     text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=-1.0)
-    assert "Nothing that was tried ends the alarm; this comes nearest" in text
-    assert "The repaired row" not in text
+    assert "nothing that was tried ends the alarm" in text
+    assert "comes nearest (score 1800 → " in text
+    assert "would be normal" not in text
 
 
 def test_a_score_that_nothing_brings_down():
@@ -107,3 +108,12 @@ def test_a_file_whose_repair_does_not_fit_is_refused(tmp_path):
     np.savez(tmp_path / "wrong.npz", **parts)
     with pytest.raises(ValueError, match=r"`scores` of its repair must be numbers of shape \(1,\)"):
         Attribution.load(tmp_path / "wrong.npz")
+
+
+def test_two_categories_at_once_are_none_of_them():
+    text = said([100.0, 2000.0, 0.0, 1.0, 1.0], score=lambda X: 20 * (X[:, 2:].sum(axis=1) > 1))
+    assert "colour is several at once" in text
+
+
+def test_a_quiet_row_without_a_threshold_has_no_alarm_to_tell():
+    assert "normal rows score up to" in said([100.0, 200.0, 1.0, 0.0, 0.0], threshold=None)

@@ -49,3 +49,13 @@ def test_of_what_is_not_asked_for_nothing_is_known():
     assert np.isnan(low).all()
     assert np.isnan(high).all()
     assert trials.count.tolist() == [0]
+
+
+def test_the_rest_of_the_row_is_held_also_where_it_is_not_normal():
+    """The other column is out of its bounds, and no whole number."""
+    domain = Domain(2, lower=0, upper=100).having(step={0: 1, 1: 1})
+
+    def away(X):
+        return np.abs(X[:, 0] - 50) + 0.3 * np.abs(X[:, 1] - 50)
+
+    assert found(away, [50.0, 200.5], 0, domain, 60.0) == (36, 64)

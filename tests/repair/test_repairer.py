@@ -251,6 +251,26 @@ def test_a_wide_row_is_searched_where_the_shares_are():
     assert repair.evaluations.max() < 1700
 
 
+@pytest.mark.parametrize("d", [5, 10])
+def test_a_row_that_is_wrong_throughout_becomes_a_normal_one(d):
+    rows = np.random.default_rng(0).normal(size=(500, d)).cumsum(axis=1)
+    detector = LocalOutlierFactor(novelty=True, contamination=0.05).fit(rows)
+    repair = Explainer(detector, rows).repair(rows[:3] + 100)
+    assert repair.silenced.all()
+    np.testing.assert_array_equal(repair.scores, as_score(detector)(repair.rows))
+
+
+def test_what_is_not_repaired_is_untouched_also_where_it_is_not_normal():
+    rows = np.random.default_rng(0).integers(0, 100, size=(500, 3)).astype(float)
+    wrong = np.array([[3000.0, 200.5, 4000.0]])
+    score = as_score(
+        lambda X: np.abs(X[:, 0] - 50) + np.abs(X[:, 2] - 50), n_features=3, threshold=99.0
+    )
+    repair = Explainer(score, rows).repair(wrong)
+    assert repair.silenced.all()
+    assert repair.rows[0, 1] == 200.5
+
+
 def test_evaluations_are_counted_and_bounded():
     wrong, _ = spoilt("power", lambda value: 1000 * value)
     seen = []

@@ -47,7 +47,9 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
     columns = attribution.membership[feature]
     values = row[columns]
     if categories := categories_of(attribution, feature):
-        return categories[int(np.argmax(values))] if values.any() else "none of the known"
+        if np.isin(values, (0.0, 1.0)).all() and values.sum() > 1:
+            return "several at once"
+        return categories[int(np.argmax(values))] if values.max() > 0 else "none of the known"
     if codec := attribution.codecs.get(attribution.feature_names[feature]):
         return codec.write(values)
     if len(values) > 1:

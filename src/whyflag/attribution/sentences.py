@@ -25,7 +25,8 @@ def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     repair = attribution.repair
     alarm = number(repair.alarm)
     if repair.before[i] <= repair.alarm:
-        return f"No alarm: the score is {number(repair.before[i])}, the alarm is at {alarm}."
+        limit = "normal rows score up to" if repair.doubts[i] else "the alarm is at"
+        return f"No alarm: the score is {number(repair.before[i])}, {limit} {alarm}."
     changed = [int(j) for j in order if repair.changed[i, j]]
     if not changed:
         return (
@@ -37,22 +38,19 @@ def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     alone = len(changed) == 1
     would = _list([_normal(attribution, i, j, named=not alone) for j in named], more)
     scores = f"score {number(repair.before[i])} → {number(repair.scores[i])}, alarm at {alarm}"
-    ends = _ends(repair.silenced[i], len(changed), scores)
+    ends = "That alone ends" if len(changed) == 1 else "Together they end"
+    ends = f"{ends} the alarm ({scores})."
+    if repair.silenced[i]:
+        said = f"{are}; with the rest as it is, {would} would be normal. {ends}"
+    else:
+        said = f"{are}; nothing that was tried ends the alarm. {would} comes nearest ({scores})."
     parts = [
-        f"{are}; with the rest as it is, {would} would be normal. {ends}",
+        said,
         _odd_for(attribution, i, repair.contexts[i]),
         _others(attribution, i),
         *Doubt(int(repair.doubts[i]) & ~Doubt.STILL_ALARMING).sentences,
     ]
     return " ".join(filter(None, parts))
-
-
-def _ends(silenced: bool, n_changed: int, scores: str) -> str:
-    if not silenced:
-        return f"Nothing that was tried ends the alarm; this comes nearest ({scores})."
-    if n_changed == 1:
-        return f"That alone ends the alarm ({scores})."
-    return f"Together they end the alarm ({scores})."
 
 
 def _has_values(attribution: Attribution, j: int) -> bool:

@@ -17,6 +17,7 @@ MOST = 3  # features that are named
 MOST_ASKED = 20  # features that may make a value odd: those that go with it most
 SHARE = 0.2  # of what the repair brings: a feature that makes less odd is not named
 ALIKE = 0.25  # scales: a value that is no further away is shared
+COMMON = 0.2  # of the rows that share the values: what so many have is not odd for them
 ENOUGH = 20  # normal rows that share the values, to count among
 
 
@@ -92,5 +93,7 @@ def _count(context: Context, x: Vector, repaired: Vector, rows: Matrix, domain: 
         if len(alike) >= ENOUGH:
             side = np.sign(x[columns] - repaired[columns])
             as_far = (rows[alike][:, columns] - x[columns]) * side >= 0
+            if as_far.mean() > COMMON:
+                return Context(context.feature, ())
             return Context(context.feature, context.given, len(alike), int(as_far.sum()), counted)
     return context

@@ -60,9 +60,11 @@ def _reach(
         values[:, -1] = noisy
         points = np.repeat(rows[owner][:, None], steps, axis=1)  # b x steps x d
         here = np.copy(points)
-        points[pairs[:, None], np.arange(steps), column[:, None]] = values
-        points = domain.admit(points, here)
-        values = points[pairs[:, None], np.arange(steps), column[:, None]]
+        moved = pairs[:, None], np.arange(steps), column[:, None]
+        points[moved] = values
+        # Only what moves is of its kind and in range: the rest of the row is as it is.
+        values = domain.admit(points, here)[moved]
+        points[moved] = values
         scores = trials.of(points.reshape(-1, rows.shape[1]), np.repeat(owner, steps))
         below = (scores <= alarm).reshape(-1, steps)
         count = np.where(below.all(axis=1), steps, below.argmin(axis=1))  # quiet ones in a row

@@ -12,9 +12,10 @@ import numpy as np
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
+from whyflag.nearness import distance
 from whyflag.records import join_rows, select_rows
 from whyflag.repair.context import Context, context_of
-from whyflag.repair.expected import Expected
+from whyflag.repair.expected import NEAR, Expected
 from whyflag.repair.ranges import ranges
 from whyflag.repair.record import Alternative, Doubt, Repair
 from whyflag.repair.search import Found, Search
@@ -94,7 +95,7 @@ class Repairer:
     def _repair(self, now: Repair, shares: Matrix) -> Repair:
         """The repair of rows that raise an alarm."""
         trials = Trials(self.score, self.domain.membership, len(now))
-        search = Search(self._values, trials, self._inside, self._alarm)
+        search = Search(self._values, trials, self._inside, self._alarm, self._quiet_near)
         found = search(now.data, now.before, shares)
         quiet = found.scores <= self._alarm
         columns = (found.changed & quiet[:, None]) @ self.domain.membership  # n x d
@@ -166,6 +167,18 @@ class Repairer:
             | np.where(edge.any(axis=1), Doubt.AT_THE_EDGE, 0)
             | np.where(self._second_look.is_odd(found.rows), Doubt.STILL_ODD, 0)
         )
+
+    def _quiet_near(self, x: Vector) -> Matrix:
+        """The nearest normal rows that raise no alarm: (d,) -> (k, d)."""
+        quiet = self._expected.rows[self._is_quiet]
+        if not len(quiet):
+            return quiet
+        far = distance((quiet - x) / self.domain.scale).sum(axis=1)
+        return quiet[np.argsort(np.round(far, 6), kind="stable")[:NEAR]]
+
+    @cached_property
+    def _is_quiet(self) -> BoolVector:
+        return evaluate(self.score, self._expected.rows) <= self._alarm
 
     @property
     def _knows_alarm(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -58,12 +59,15 @@ class Search:
         trials: Scores rows.
         domain: Kinds, bounds and players.
         alarm: The score to come down to.
+        quiet_rows: Normal rows near a row that raise no alarm, (d,) -> (k, d): what to become where
+            nothing less helps.
     """
 
     values: Values
     trials: Trials
     domain: Domain
     alarm: float
+    quiet_rows: Callable[[Vector], Matrix]
 
     def __call__(self, X: Matrix, scores: Vector, shares: Matrix) -> Found:
         """Search for rows, (n, d), with their scores and the shares of their features, (n, p)."""
@@ -169,6 +173,11 @@ class Search:
             if scores.min() < best_score:
                 best_row, best_score = points[scores.argmin()], scores.min()
             k = k + 1 if k < 4 else k + k // 2
+        if best_score > self.alarm:
+            points = self.values.admit_rows(self.quiet_rows(x), x)
+            scores = self.trials.of(points, np.full(len(points), i))
+            if len(scores) and scores.min() < best_score:
+                best_row, best_score = points[scores.argmin()], scores.min()
         self._leave_out(found, x, best_row, best_score, i, shares)
 
     def _one_more(

@@ -76,7 +76,11 @@ class Values:
         for own in self._domain.membership[features]:
             if own.sum() > 1 and self._domain.binary[own].all():
                 found[0, own] = found[1, own]
-        return self._domain.admit(found, np.broadcast_to(x, found.shape))
+        return np.where(columns, self._domain.admit(found, np.broadcast_to(x, found.shape)), x)
+
+    def admit_rows(self, rows: Matrix, x: Vector) -> Matrix:
+        """Whole rows in place of x, as far as its columns may change: (c, d), (d,) -> (c, d)."""
+        return self._domain.admit(rows, np.broadcast_to(x, rows.shape))
 
     def admit(self, values: Tensor, X: Matrix, feature: int | np.int64) -> Tensor:
         """The nearest values that a feature can hold: (n, c, s) -> (n, c, s)."""
