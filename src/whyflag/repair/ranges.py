@@ -51,16 +51,17 @@ def _reach(
     alarm: float,
 ) -> Vector:
     """The last quiet value on the way from each repaired one to its limit: (b,)."""
-    quiet, noisy = rows[owner, column], limit
-    pairs = np.arange(len(owner))
-    for share in _shares(np.abs(limit - quiet) / domain.scale[column]):
+    begin = rows[owner, column]
+
+    def walk(quiet: Vector, end: Vector, share: Matrix) -> tuple[Vector, Vector]:
+        """The last quiet value before the first that is not, and that one; the end if all are."""
         steps = share.shape[1]
-        values = quiet[:, None] + share * (noisy - quiet)[:, None]  # b x steps
-        # At the bound itself, not beside it by rounding.
-        values[:, -1] = noisy
+        values = quiet[:, None] + share * (end - quiet)[:, None]  # b x steps
+        # At the end itself, not beside it by rounding.
+        values[:, -1] = end
         points = np.repeat(rows[owner][:, None], steps, axis=1)  # b x steps x d
-        here = np.copy(points)
-        moved = pairs[:, None], np.arange(steps), column[:, None]
+        here = points.copy()
+        moved = np.arange(len(owner))[:, None], np.arange(steps), column[:, None]
         points[moved] = values
         # Only what moves is of its kind and in range: the rest of the row is as it is.
         values = domain.admit(points, here)[moved]
@@ -71,17 +72,22 @@ def _reach(
         last = np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
         next_ = np.take_along_axis(values, np.minimum(count, steps - 1)[:, None], axis=1)[:, 0]
         quiet = np.where(count > 0, last, quiet)
-        noisy = np.where(count < steps, next_, quiet)
-    return quiet
+        return quiet, np.where(count < steps, next_, quiet)
+
+    first, closer, evenly = _shares(np.abs(limit - begin) / domain.scale[column])
+    quiet, noisy = walk(begin, limit, first)
+    for _ in range(ROUNDS):
+        quiet, noisy = walk(quiet, noisy, closer)
+    # Scores that jump can raise an alarm between values that were tried.
+    return walk(begin, quiet, evenly)[0]
 
 
-def _shares(spans: Vector) -> list[Matrix]:
-    """Where values are tried on the way, in each round, as parts of it: (b,) -> (b, steps) each.
+def _shares(spans: Vector) -> tuple[Matrix, Matrix, Matrix]:
+    """Where values are tried at first, closer by, and at last: parts of the way, (b, steps) each.
 
     A bound can be so far away that even steps would jump over all that matters.
     """
-    even = np.arange(1, FIRST + 1) / FIRST
+    even, close = (np.arange(1, steps + 1) / steps for steps in (FIRST, CLOSER))
     begin = np.minimum(1.0, NEAREST / np.maximum(spans, NEAREST))[:, None]
-    first = np.sort(np.hstack([np.broadcast_to(even, (len(spans), FIRST)), begin ** (1 - even)]))
-    closer = np.broadcast_to(np.arange(1, CLOSER + 1) / CLOSER, (len(spans), CLOSER))
-    return [first, *[closer] * ROUNDS]
+    evenly, closer = (np.broadcast_to(each, (len(spans), len(each))) for each in (even, close))
+    return np.sort(np.hstack([evenly, begin ** (1 - even)])), closer, evenly
