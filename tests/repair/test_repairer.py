@@ -211,6 +211,8 @@ def test_rounding_of_the_rows_decides_nothing():
 def test_an_attribution_knows_its_repair_also_in_part_and_pickled():
     wrong, _ = spoilt("power", lambda value: 1000 * value, n=4)
     whole = EXPLAIN(wrong)
+    np.testing.assert_array_equal(whole.repair[1:3].rows, whole.repair.rows[1:3])
+    assert whole.repair[-1].row_names == whole.repair.row_names[-1:]
     part = pickle.loads(pickle.dumps(whole[[2, 0]]))  # noqa: S301
     np.testing.assert_array_equal(part.repair.rows, whole.repair.rows[[2, 0]])
     assert part.repair.row_names == part.row_names

@@ -11,7 +11,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
-from whyflag.records import per_row
+from whyflag.records import per_row, select_rows
 from whyflag.repair.context import Context
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ class Repair:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __getitem__(self, rows: Any) -> Repair:
+        return select_rows(self, np.atleast_1d(np.arange(len(self))[rows]))
 
     def __repr__(self) -> str:
         needed = int((self.before > self.alarm).sum())
