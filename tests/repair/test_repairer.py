@@ -42,7 +42,7 @@ def test_the_wrong_value_alone_is_repaired(repaired):
 def test_the_alarm_ends_and_the_score_is_that_of_the_repaired_row(repaired):
     _, wrong, _, repair = repaired
     np.testing.assert_allclose(repair.scores, EXPLAIN.score(repair.rows), rtol=1e-12)
-    np.testing.assert_array_equal(repair.before, EXPLAIN.score(wrong.to_numpy()))
+    np.testing.assert_allclose(repair.before, EXPLAIN.score(wrong.to_numpy()), rtol=1e-12)
     assert (repair.scores <= EXPLAIN.score.threshold).all()
     assert repair.silenced.all()
 
