@@ -28,7 +28,7 @@ def read(path, **options):
     )
 
 
-def same(found, expected=TABLE):
+def assert_same(found, expected=TABLE):
     assert found.to_dict("list") == expected.to_dict("list")
 
 
@@ -38,7 +38,7 @@ def same(found, expected=TABLE):
 def test_csv_of_any_usual_kind(tmp_path, encoding, sep, end):
     text = TABLE.to_csv(sep=sep, index=False, lineterminator=end)
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
-    same(read(tmp_path / "t.csv"))
+    assert_same(read(tmp_path / "t.csv"))
 
 
 def zipped(content):
@@ -55,7 +55,7 @@ def zst(content):
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zipped, zst])
 def test_what_is_packed_is_unpacked(tmp_path, pack):
     (tmp_path / "t").write_bytes(pack(CSV.encode()))
-    same(read(tmp_path / "t"))
+    assert_same(read(tmp_path / "t"))
 
 
 def test_json_is_known_by_its_content_and_its_numbers_keep_their_digits(tmp_path):
@@ -126,7 +126,7 @@ def test_the_first_sheet_of_a_workbook_is_read(tmp_path):
 def test_standard_input(monkeypatch):
     for content in (CSV.encode(), gzip.compress(CSV.encode()), zipped(CSV)):
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
-        same(read("-"))
+        assert_same(read("-"))
 
 
 def many(n):
