@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.covariance import LedoitWolf
 from sklearn.ensemble import IsolationForest
 
 from benchmarks.worlds import correlated_rows, plant
@@ -13,16 +14,25 @@ DETECTOR = GMM(random_state=0).fit(NORMAL)
 PLANTED, CULPRITS = plant(correlated_rows(40, 6, seed=2), 6.0, seed=3)
 
 
+def precision(scale, k):
+    """That of the differences between normal rows and their k neighbours, each row among them."""
+    near = Nearest(NORMAL, Domain.infer(NORMAL), k + 1)(NORMAL)
+    differences = (NORMAL - near.mean(axis=1)) / scale
+    return np.linalg.inv(LedoitWolf(assume_centered=True).fit(differences).covariance_)
+
+
 def by_hand(score, x, references, scale):
     """The shares of a row, feature by feature, as the docstring says."""
     d = len(x)
+    P = precision(scale, len(references))
+    away = (x - references.mean(axis=0)) / scale
     first, last, apart = np.zeros(d), np.zeros(d), np.zeros(d)
     for i in range(d):
         with_it, without_it = references.copy(), np.tile(x, (len(references), 1))
         with_it[:, i], without_it[:, i] = x[i], references[:, i]
         first[i] = np.mean(score(with_it) - score(references))
         last[i] = np.mean(score(x[None]) - score(without_it))
-        apart[i] = ((x[i] - references[:, i].mean()) / scale[i]) ** 2
+        apart[i] = np.abs(away[i] * (P[i] @ away) / np.sqrt(P[i, i]))
     seen = np.abs(first) + np.abs(last)
     seen = np.minimum(1, seen / (0.05 * seen.max()))
     apart *= seen

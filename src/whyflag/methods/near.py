@@ -8,6 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from whyflag.arrays import Matrix, Tensor, Vector
+from whyflag.bonds import Bonds
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
@@ -19,6 +20,8 @@ from whyflag.prepared import Prepared
 from whyflag.score import Score, evaluate
 
 SEEN = 0.05  # of the largest effect in a row: features with less are seen less by the detector
+BOND_ROWS = 300  # normal rows that tell how columns go together ...
+NEIGHBOURS = 1000  # ... and from which their neighbours are taken
 ROUNDINGS = 64  # of a score: an effect that is smaller is none
 
 
@@ -32,9 +35,11 @@ class NEAR(Method):
 
     - first: what does x_i add to a reference? a_i = e(r with x_i) − e(r)
     - last: what does x lose without it? b_i = e(x) − e(x with r_i)
-    - apart: how far is x_i from the references? c_i = v_i ((x_i − r̄_i) / scale_i)², where v_i says
-      how far the detector sees the feature: 1 if |a_i| + |b_i| is at least 5 % of the largest in
-      the row, and in proportion below
+    - apart: how far is x_i from the references, and how odd is that, given the other columns?
+      c_i = v_i |δ_i| |ε_i|, with δ_i = (x_i − r̄_i) / scale_i, and ε_i what is left of δ_i when what
+      the other columns let expect is taken off, in its standard deviations (`whyflag.bonds`). v_i
+      says how far the detector sees the feature: 1 if |a_i| + |b_i| is at least 5 % of the largest
+      in the row, and in proportion below
 
     The share of a feature is s_i ∝ a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 v_i c_i/Σc, where only positive values
     count, and its value is s_i times the gap G = e(x) − e(r*). A feature that makes no difference
@@ -62,8 +67,10 @@ class NEAR(Method):
         check_whole("n_references", self.n_references, at_least=1)
 
     def _bind(self, prepared: Prepared) -> BoundMethod:
-        nearest = Nearest(prepared.background, prepared.domain, self.n_references)
-        return _BoundNEAR(prepared.score, prepared.domain, nearest)
+        rows, domain = prepared.background, prepared.domain
+        nearest = Nearest(rows, domain, self.n_references)
+        bonds = _bonds(rows, domain, self.n_references)
+        return _BoundNEAR(prepared.score, domain, nearest, bonds)
 
 
 @final
@@ -72,6 +79,7 @@ class _BoundNEAR(BoundMethod):
     score: Score
     domain: Domain
     nearest: Nearest
+    bonds: Bonds
 
     def attribute(self, X: Matrix) -> Contributions:
         references = self.nearest(X)  # n x k x d
@@ -123,7 +131,8 @@ class _BoundNEAR(BoundMethod):
         last = (worth[:, :, :1] - worth[:, :, 1 : p + 1]).mean(axis=1)  # n x p
         away = (X - references.mean(axis=1)) / self.domain.scale  # n x d
         away = np.clip(away, -LARGEST, LARGEST)
-        apart = np.where(self.domain.fixed, 0.0, away**2) @ self.domain.membership.T  # n x p
+        odd = np.abs(away * self.bonds.residuals(away))  # n x d
+        apart = np.where(self.domain.fixed, 0.0, odd) @ self.domain.membership.T  # n x p
         # What is less than rounding is no effect: else a value of 1e9 deviations would count.
         rounding = ROUNDINGS * self.score.precision * np.abs(worth).max(axis=(1, 2))[:, None]
         first, last = (np.where(np.abs(each) > rounding, each, 0.0) for each in (first, last))
@@ -150,6 +159,18 @@ class _BoundNEAR(BoundMethod):
         """1 for each feature that has a column which is not fixed, 0 for others: (p,)."""
         free = (self.domain.membership & ~self.domain.fixed).any(axis=1)
         return np.asarray(free, dtype=np.float64)
+
+
+def _bonds(rows: Matrix, domain: Domain, k: int) -> Bonds:
+    """How columns go together in the differences between normal rows and their k neighbours."""
+    rows = _evenly(rows, NEIGHBOURS)
+    some = _evenly(rows, BOND_ROWS)
+    nearest = Nearest(rows, domain, k + 1)(some)  # each row is its own neighbour as well
+    return Bonds.of((some - nearest.mean(axis=1)) / domain.scale)
+
+
+def _evenly(rows: Matrix, most: int) -> Matrix:
+    return rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
 
 
 def _positive(evidence: Matrix) -> Matrix:
