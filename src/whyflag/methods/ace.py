@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import expit
 
 from whyflag.arrays import BoolMatrix, Matrix, Tensor, Vector
 from whyflag.batches import batches
@@ -147,6 +146,10 @@ def _highlight(
     w: Vector, normal: Matrix, target: Vector, at_x: Vector, weight: float, players: Matrix
 ) -> Vector:
     """Descend from the ridge's coefficients on its loss less weight · KL(uniform ‖ shares)."""
+    # Both take as long to import as all of whyflag.
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     players = players[players.any(axis=1)]
     if len(players) < 2:
         return w
@@ -163,7 +166,5 @@ def _highlight(
         kl_slope = (slope / soft.sum() - ratio / len(soft)) @ players * at_x
         value = w @ normal @ w - 2 * w @ target - weight * kl
         return float(value), 2 * (normal @ w - target) - weight * kl_slope
-
-    from scipy.optimize import minimize  # which takes as long to import as all of whyflag
 
     return np.asarray(minimize(loss, w, jac=True, method="L-BFGS-B").x)
