@@ -1,6 +1,10 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from whyflag import as_score
 from whyflag.score import Gradient
@@ -61,6 +65,29 @@ def test_the_direction_of_a_detector_is_known():
     forest = IsolationForest(n_estimators=5, random_state=0).fit(X)
     with pytest.raises(TypeError, match="`higher_is_anomalous` goes with a plain function"):
         as_score(forest, higher_is_anomalous=False)
+
+
+@pytest.mark.parametrize(
+    ("detector", "names"),
+    [
+        (IsolationForest(n_estimators=5), ("score_samples", "decision_function", "predict")),
+        (make_pipeline(StandardScaler(), IsolationForest(n_estimators=5)), ("score_samples",)),
+        (KernelDensity(), ("score_samples",)),
+    ],
+)
+def test_a_method_that_is_high_for_normal_rows_is_refused_unless_it_is_said(detector, names):
+    detector.fit(X)
+    for name in names:
+        method = getattr(detector, name)
+        with pytest.raises(ValueError, match=rf"{name} is high for normal rows.*as_score\("):
+            as_score(method)
+        np.testing.assert_array_equal(as_score(method, higher_is_anomalous=False)(X), -method(X))
+
+
+def test_a_method_of_a_classifier_may_be_a_score():
+    classifier = LogisticRegression().fit(X, X[:, 0] > 0)
+    decide = classifier.decision_function
+    np.testing.assert_array_equal(as_score(decide)(X), decide(X))
 
 
 def test_a_gradient_for_a_score_is_refused():

@@ -106,6 +106,8 @@ def _from_function(
             f"{_describe(function)}. Of any other object pass the scoring function: "
             "`as_score(detector.score_samples, higher_is_anomalous=False)`, say."
         )
+    if higher_is_anomalous:
+        _refuse_turned(function)
     sign = 1.0 if higher_is_anomalous else -1.0
     if not _is_instance(function, "torch.nn", "Module"):
         return from_function(
@@ -117,6 +119,24 @@ def _from_function(
 
     score = from_torch.adapt(function, n_features, higher_is_anomalous)
     return replace(score, threshold=None if threshold is None else sign * threshold)
+
+
+def _refuse_turned(function: Any) -> None:
+    """Refuse a method of a scikit-learn detector that is high for normal rows."""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if not _is_instance(owner, "sklearn.base", "BaseEstimator"):
+        return
+    if _is_instance(owner, "pyod.models.base", "BaseDetector"):
+        return
+    from sklearn.base import is_outlier_detector
+
+    turned = ("decision_function", "predict") if is_outlier_detector(owner) else ()
+    if name in ("score_samples", *turned):
+        raise ValueError(
+            f"{type(owner).__name__}.{name} is high for normal rows, and a score must be high for "
+            "anomalous ones. Pass the detector itself, or say which it is: "
+            f"as_score(detector.{name}, higher_is_anomalous=False)."
+        )
 
 
 def _is_instance(detector: Any, module: str, name: str) -> bool:
