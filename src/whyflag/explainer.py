@@ -176,6 +176,7 @@ class Explainer:
             shown=table.shown,
             codecs=table.codecs,
             added=table.added,
+            states=table.states,
             method=self.method.name,
             settings=self.method.settings,
             threshold=self.score.threshold,

@@ -53,6 +53,7 @@ def every_field():
         shown=({}, {"Größe <b>": "ç (not seen before)"}),
         codecs={"温度": Numbers(Form("", ",", "", " °C"), (), 1.0, 0.0, 9.0, 1)},
         added=np.array([[0.0, 0.0], [3.5, 0.0]]),
+        states=np.array([[0, 1], [2, 0]], dtype=np.int8),
         method="own",
         settings={"most": 3, "limit": np.inf, "name": "ö"},
         unit=2.0,

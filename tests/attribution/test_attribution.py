@@ -37,6 +37,7 @@ def filled():
         fallback=np.array([True, False]),
         shown=({"age": "old"}, {}),
         added=np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]),
+        states=np.array([[0, 1, 0], [2, 0, 0]], dtype=np.int8),
     )
     repairer = Repairer(Score(lambda X: X.sum(axis=1), threshold=99.0), Domain(3), None)
     repaired = repairer(one.data, one.data.sum(axis=1), one.shares, one.row_names)
@@ -92,7 +93,8 @@ def test_slices_keep_what_belongs_to_all_rows():
 
 def test_slices_keep_that_there_is_nothing():
     part = make(reference=False)[1]
-    absent = ("reference", "standard_errors", "ended", "fallback", "shown", "added", "converged")
+    absent = ("reference", "standard_errors", "ended", "fallback", "shown", "added", "states")
+    absent = (*absent, "converged")
     assert [getattr(part, name) for name in absent] == [None] * len(absent)
 
 

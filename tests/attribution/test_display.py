@@ -37,14 +37,19 @@ def test_a_name_that_fits_stays():
 
 def test_a_feature_is_shown_as_what_it_is():
     attribution = mixed()
-    assert [observed(attribution, 0, j) for j in range(3)] == ["1235", "green", "2 values"]
-    assert [normal(attribution, 0, j) for j in range(3)] == ["0.5", "blue", "2 values"]
+    assert [observed(attribution, 0, j) for j in range(3)] == ["1235", "green", "7, 8"]
+    assert [normal(attribution, 0, j) for j in range(3)] == ["0.5", "blue", "1, 2"]
     assert observed(attribution, 0, 0, digits=10) == "1234.5678"
 
 
 def test_a_category_that_is_none_of_the_known_is_said():
     attribution = mixed()
     assert held(attribution, np.zeros(6), 1) == "none of the known"
+
+
+def test_of_more_numbers_than_people_read_only_their_count_is_shown():
+    attribution = replace(mixed(), membership=np.eye(6, dtype=bool)[:3] | [False] * 2 + [True] * 4)
+    assert held(attribution, attribution.data[0], 2) == "4 values"
 
 
 def test_what_the_table_had_is_shown_in_place_of_the_value():

@@ -1,9 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from whyflag import Attribution, Domain, Explainer
+from whyflag.detectors import GMM
+from whyflag.model import Model
 from whyflag.score import Score
+from whyflag.table.schema import Schema
 
 RNG = np.random.default_rng(0)
 COLOURS = ("red", "green", "blue")
@@ -117,3 +122,71 @@ def test_two_categories_at_once_are_none_of_them():
 
 def test_a_quiet_row_without_a_threshold_has_no_alarm_to_tell():
     assert "normal rows score up to" in said([100.0, 200.0, 1.0, 0.0, 0.0], threshold=None)
+
+
+def cylinders(X):
+    """Cylinders should be 4, 6 or 8 as long as the rest is small."""
+    return np.abs(X[:, 0] - 6) + np.abs(X[:, 1:]).sum(axis=1)
+
+
+def of_cylinders(row, values, *, players=None, threshold=3.0):
+    rows = np.array([[value, *np.resize([0.1, -0.1, 0.2], 5)] for value in values * 30], float)
+    domain = Domain.infer(rows, bounded=True, players=players)
+    score = Score(cylinders, n_features=6, threshold=threshold)
+    return Explainer(score, rows, domain=domain)([row]).sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "normal"),
+    [
+        ([3, 4, 6, 8], "(4, 6 or 8) would be normal"),  # 5 and 7 do not occur
+        ([3, 4, 5, 6, 7, 8], "(4 to 8) would be normal"),  # each of these does
+        ([3, 6], "would be normal"),
+    ],
+)
+def test_of_few_values_those_that_would_do_are_named(values, normal):
+    text = of_cylinders([60.0, 0.1, -0.1, 0.2, 0.1, -0.1], values)
+    assert text.startswith("x0 is 60; with the rest as it is, ")
+    assert f" {normal}" in text
+    assert "about" not in text
+
+
+def test_of_many_values_with_holes_their_number_is_said():
+    values = [k * k for k in range(12)]
+    text = of_cylinders([900.0, 0.1, -0.1, 0.2, 0.1, -0.1], values, threshold=100.0)
+    assert "(one of 11 values from 0 to 100) would be normal" in text
+
+
+def test_a_group_of_numbers_is_told_in_figures():
+    text = of_cylinders(
+        [6.0, 30.0, 0.1, 40.0, 0.2, 0.1], [4, 6, 8], players={"lags": ["x1", "x2", "x3", "x4"]}
+    )
+    assert text.startswith("lags is off (x1 30, x3 40, ")
+    assert "and 1 more); with the rest as it is, lags with x" in text
+    pair = of_cylinders([6.0, 30.0, 0.1, 0.1, 0.1, 0.1], [4, 6, 8], players={"pair": ["x1", "x2"]})
+    assert pair.startswith("pair is off (x1 30 and x2 0.1); with the rest as it is, pair with x1 ")
+
+
+def read_and_explain(column, cells):
+    """Sentences on cells of a table of two columns, the first of which is learnt from 300 rows."""
+    table = pd.DataFrame({"what": column, "size": SIZE[:300].astype(str)})
+    model = Model.fit(GMM(1, random_state=0), schema := Schema.of(table, rare=0.001), table)
+    assert schema.names == ("what", "size")
+    odd = pd.DataFrame({"what": cells, "size": ["100"] * len(cells)})
+    rows = replace(model.read(odd).rows, shown=schema.shown(odd))
+    return model.explainer().explain(rows).sentences()
+
+
+def test_a_time_that_is_out_of_all_years_gets_years_and_no_weekday():
+    days = pd.date_range("2019-01-07 08:00", periods=300, freq="33h").strftime("%Y-%m-%d %H:%M")
+    far, not_one = read_and_explain(days, ["1919-03-04 08:00", "tomorrow"])
+    assert far.startswith(
+        "what is 1919-03-04 08:00 (far from 2019 to 2020); with the rest as it is"
+    )
+    for text in (far, not_one):
+        assert "as it is, a time from 2019 to 2020 would be normal" in text
+
+
+def test_a_gap_is_told_as_one():
+    (text,) = read_and_explain(SIZE[100:].astype(str), [""])
+    assert text.startswith("what has no value; with the rest as it is, ")

@@ -123,6 +123,16 @@ def test_a_gap_in_a_category_is_a_category():
     assert schema.encode(table).rows.values[3, 1:4].tolist() == [1, 0, 0]
 
 
+def test_true_and_false_are_told_as_yes_and_no():
+    table = pd.DataFrame({"open": ["True", "FALSE"] * 30, "kind": ["true", "maybe"] * 30})
+    schema = Schema.of(table)
+    assert schema.categories["open"] == ("no", "yes")
+    assert set(schema.categories["kind"]) == {"true", "maybe"}
+    odd = pd.DataFrame({"open": ["True", "perhaps"], "kind": ["true", "maybe"]})
+    assert [row["open"] for row in schema.shown(odd)] == ["yes", "perhaps (not seen before)"]
+    assert schema.shown(odd)[0]["kind"] == "true"
+
+
 def test_a_new_category_is_usual_where_many_were_seen_only_once():
     kinds = ["a"] * (N - 8) + [f"b{i}" for i in range(8)]
     schema = Schema.of(NORMAL.assign(colour=kinds))

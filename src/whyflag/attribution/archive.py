@@ -38,6 +38,7 @@ SHAPES = {
     "data": "nd",
     "membership": "pd",
     "added": "np",
+    "states": "np",
 }
 
 

@@ -17,7 +17,7 @@ from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.repair import Repair, Repairer
-from whyflag.table.codec import Codec
+from whyflag.table.codec import Codec, States
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +42,8 @@ class Attribution(Contributions):
             category that is not known, a gap. None where that is the number itself.
         codecs: How values are written, by player, where that is not as plain numbers.
         added: What cells that no normal row has add to the score, (n, p); None: there are none.
+        states: What the cells are, as `State`s, (n, p): a gap, say, for which another value stands
+            in. None: all are what their columns usually hold.
         method: The method's name.
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
@@ -63,6 +65,7 @@ class Attribution(Contributions):
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
     codecs: Mapping[str, Codec] = field(default_factory=dict)
     added: Matrix | None = per_row(default=None)
+    states: States | None = per_row(default=None)
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0

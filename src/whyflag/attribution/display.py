@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whyflag.arrays import Vector
+from whyflag.table.codec import State
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 LONGEST_NAME = 28
 SHORT = 6  # digits of a number that is shown as it is
 EXPONENT = 1e15  # numbers that are as large have one
+MOST_FIGURES = 3  # of a feature of several numbers
+MOST_LISTED = 6  # values that a number can have
 
 
 def shorten(name: str, most: int = LONGEST_NAME) -> str:
@@ -43,7 +47,7 @@ def number(value: float, digits: int = 4, decimals: int = 0) -> str:
 
 
 def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -> str:
-    """What a feature has in a row: a number, a category, or how many values."""
+    """What a feature has in a row: a number, a category, or several numbers."""
     columns = attribution.membership[feature]
     values = row[columns]
     if categories := categories_of(attribution, feature):
@@ -52,9 +56,12 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
         return categories[int(np.argmax(values))] if values.max() > 0 else "none of the known"
     if codec := attribution.codecs.get(attribution.feature_names[feature]):
         return codec.write(values)
-    if len(values) > 1:
+    if len(values) > MOST_FIGURES:
         return f"{len(values)} values"
-    return number(values[0], digits, _decimals(attribution, int(np.argmax(columns))))
+    return ", ".join(
+        number(value, digits, _decimals(attribution, int(column)))
+        for value, column in zip(values, np.flatnonzero(columns), strict=True)
+    )
 
 
 def observed(attribution: Attribution, i: int, feature: int, digits: int = 4) -> str:
@@ -71,8 +78,13 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
     """
     if attribution.can_be_repaired:
         repair = attribution.repair
-        changed = repair.changed[i, feature]
-        return held(attribution, repair.rows[i], feature, digits) if changed else None
+        if not repair.changed[i, feature]:
+            return None
+        if state := foreign(attribution, i, feature):
+            codec = attribution.codecs.get(attribution.feature_names[feature])
+            if codec is not None:
+                return codec.instead(repair.rows[i, attribution.membership[feature]], state)
+        return held(attribution, repair.rows[i], feature, digits)
     reference = attribution.reference
     return None if reference is None else held(attribution, reference[i], feature, digits)
 
@@ -86,6 +98,60 @@ def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, s
         held(attribution, repair.lower[i], feature, digits=3),
         held(attribution, repair.upper[i], feature, digits=3),
     )
+
+
+def normal_span(attribution: Attribution, i: int, feature: int) -> str | None:
+    """How far a repaired number can be moved: "3 to 5", or a list where it is one of few.
+
+    >>> from whyflag import Explainer
+    >>> X = np.array([[cylinders, 100.0 * cylinders] for cylinders in (4, 6, 8)] * 20)
+    >>> odd = Explainer(lambda rows: abs(rows[:, 0] - 6), X, threshold=2.5)([[60.0, 600.0]])
+    >>> normal_range(odd, 0, 0), normal_span(odd, 0, 0)
+    (('4', '8'), '4, 6 or 8')
+    """
+    ends = normal_range(attribution, i, feature)
+    if ends is None or ends[0] == ends[1]:
+        return None
+    repair, column = attribution.repair, int(np.argmax(attribution.membership[feature]))
+    known = repair.domain.kinds.given[column]
+    if known is not None:
+        known = known[(known >= repair.lower[i, column]) & (known <= repair.upper[i, column])]
+        step = repair.domain.kinds.step[column]
+        has_holes = not (step and np.allclose(np.diff(known), step))
+        if len(known) <= MOST_FIGURES or has_holes:
+            row, texts = repair.rows[i].copy(), []
+            for value in known:
+                row[column] = value
+                texts.append(held(attribution, row, feature))
+            return (
+                in_a_list(texts, "or")
+                if len(texts) <= MOST_LISTED
+                else (f"one of {len(texts)} values from {texts[0]} to {texts[-1]}")
+            )
+    return f"{ends[0]} to {ends[1]}"
+
+
+def in_a_list(texts: Sequence[str], last: str = "and") -> str:
+    """Texts with commas, and a word before the last.
+
+    >>> in_a_list(["a", "b", "c"]), in_a_list(["a"])
+    ('a, b and c', 'a')
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def state_of(attribution: Attribution, i: int, feature: int) -> State:
+    """What a cell is: usual, or one for which another value stands in."""
+    states = attribution.states
+    return State.USUAL if states is None else State(int(states[i, feature]))
+
+
+def foreign(attribution: Attribution, i: int, feature: int) -> State:
+    """What a cell is that no normal row has; usual for all others."""
+    added = attribution.added
+    if added is None or not added[i, feature]:
+        return State.USUAL
+    return state_of(attribution, i, feature)
 
 
 def _decimals(attribution: Attribution, column: int) -> int:

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyflag.arrays import IntVector
-from whyflag.attribution.display import categories_of, held, normal_range, number, observed
+from whyflag.attribution.display import (
+    MOST_FIGURES,
+    categories_of,
+    held,
+    in_a_list,
+    normal,
+    normal_range,
+    normal_span,
+    number,
+    observed,
+    state_of,
+)
 from whyflag.repair import Context, Doubt
+from whyflag.table.codec import State
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -53,39 +65,57 @@ def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     return " ".join(filter(None, parts))
 
 
-def _has_values(attribution: Attribution, j: int) -> bool:
-    """Whether a feature is several numbers, which have no name together."""
-    return bool(attribution.membership[j].sum() > 1) and not categories_of(attribution, j)
+def _has_several(attribution: Attribution, j: int) -> bool:
+    """Whether a feature is several numbers."""
+    is_one = bool(categories_of(attribution, j)) or _name(attribution, j) in attribution.codecs
+    return bool(attribution.membership[j].sum() > 1) and not is_one
+
+
+def _moved_most(attribution: Attribution, i: int, j: int, *, repaired: bool) -> str:
+    """Those of several numbers that the repair moves furthest; fewer where it moves others too."""
+    most = MOST_FIGURES if attribution.repair.changed[i].sum() == 1 else 1
+    repair, columns = attribution.repair, np.flatnonzero(attribution.membership[j])
+    row = repair.rows[i] if repaired else attribution.data[i]
+    far = np.abs(repair.rows[i] - attribution.data[i])[columns] / repair.domain.scale[columns]
+    shown = columns[np.argsort(-far, kind="stable")[:most]]
+    figures = [f"{attribution.column_names[k]} {number(row[k])}" for k in shown]
+    return _list(figures, len(columns) - len(shown))
 
 
 def _observed(attribution: Attribution, i: int, j: int) -> str:
     name = _name(attribution, j)
-    if _has_values(attribution, j):
-        return f"{name} ({observed(attribution, i, j)}) is off"
-    return f"{name} is {observed(attribution, i, j)}"
+    if _has_several(attribution, j):
+        return f"{name} is off ({_moved_most(attribution, i, j, repaired=False)})"
+    verb = "has" if state_of(attribution, i, j) == State.GAP else "is"
+    return f"{name} {verb} {observed(attribution, i, j)}"
 
 
 def _normal(attribution: Attribution, i: int, j: int, *, named: bool) -> str:
     """The repaired value of a feature, and how far it can be moved."""
-    if _has_values(attribution, j):
-        return f"other values of {_name(attribution, j)}"
+    if _has_several(attribution, j):
+        figures = _moved_most(attribution, i, j, repaired=True)
+        return f"{_name(attribution, j)} with {figures}"
     value = _value(attribution, i, j)
     return f"{_name(attribution, j)} {value}" if named else value
 
 
 def _value(attribution: Attribution, i: int, j: int) -> str:
     repair = attribution.repair
-    value = held(attribution, repair.rows[i], j)
+    value = normal(attribution, i, j) or ""
     if categories := categories_of(attribution, j):
         quiet = repair.choices[i].get(j, np.zeros((0, len(categories))))
         others = [categories[int(k)] for k in quiet.argmax(axis=1)]
         others = [name for name in others if name != value][:3]
         return f"{value} ({_list(others, 0, 'or')} too)" if others else value
-    interval = normal_range(attribution, i, j)
-    exact = value if interval and interval[0] == interval[1] else f"about {value}"
-    if interval is None or interval[0] == interval[1]:
-        return exact
-    return f"{exact} ({interval[0]} to {interval[1]})"
+    if span := normal_span(attribution, i, j):
+        column = int(np.argmax(attribution.membership[j]))
+        is_listed = repair.domain.kinds.given[column] is not None
+        return f"{value} ({span})" if is_listed else f"about {value} ({span})"
+    ends = normal_range(attribution, i, j)
+    codec = attribution.codecs.get(_name(attribution, j))
+    is_time = codec is not None and codec.kind == "time"
+    is_exact = is_time or (ends is not None and ends[0] == ends[1])
+    return value if is_exact else f"about {value}"
 
 
 def _odd_for(attribution: Attribution, i: int, context: Context | None) -> str:
@@ -95,7 +125,13 @@ def _odd_for(attribution: Attribution, i: int, context: Context | None) -> str:
 
     def values(features: tuple[int, ...]) -> str:
         return _list(
-            [f"{_name(attribution, k)} {observed(attribution, i, k)}" for k in features], 0
+            [
+                _name(attribution, k)
+                if _has_several(attribution, k)
+                else f"{_name(attribution, k)} {observed(attribution, i, k)}"
+                for k in features
+            ],
+            0,
         )
 
     name = _name(attribution, context.feature)
@@ -132,4 +168,4 @@ def _list(texts: list[str], more: int, last: str = "and") -> str:
     """Texts with commas, and a word before the last."""
     if more > 0:
         texts = [*texts, f"{more} more"]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+    return in_a_list(texts, last)

@@ -13,6 +13,7 @@ from whyflag.table.codec import Codec, Read, State
 from whyflag.table.sheet import Cells, texts_of
 
 NONE = "no value"
+YES_NO = {"true": "yes", "false": "no"}
 
 
 @final
@@ -41,7 +42,7 @@ class Categories(Codec):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        return tuple(text or NONE for text in self.known)
+        return tuple(self._told(text) for text in self.known)
 
     def encoded(self, name: str) -> list[str]:
         return [f"{name}={text}" for text in self.known]
@@ -61,7 +62,13 @@ class Categories(Codec):
         return self.categories[int(np.argmax(values))]
 
     def shown(self, text: str, state: State) -> str:
-        return f"{text} (not seen before)" if state == State.NEW else text.strip() or NONE
+        return f"{text} (not seen before)" if state == State.NEW else self._told(text.strip())
+
+    def _told(self, text: str) -> str:
+        """A category in the words of people."""
+        known = [each.lower() for each in self.known if each]
+        is_yes_or_no = set(known) <= YES_NO.keys() and len(set(known)) == len(known)
+        return (YES_NO.get(text.lower(), text) if is_yes_or_no else text) or NONE
 
     def to_json(self) -> dict[str, Any]:
         return {"known": list(self.known), "frequent": self.frequent, "rare": self.rare}

@@ -71,6 +71,10 @@ class Codec(ABC):
     def shown(self, text: str, state: State) -> str:
         """What people should see of a cell."""
 
+    def instead(self, values: Vector, state: State) -> str:
+        """What would have been normal in place of a cell that no normal row has."""
+        return self.write(values)
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """What was learnt, as JSON would have it."""

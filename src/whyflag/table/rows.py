@@ -10,7 +10,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, check_rows
 from whyflag.records import per_row
-from whyflag.table.codec import Codec
+from whyflag.table.codec import Codec, States
 
 
 @final
@@ -25,6 +25,8 @@ class Table:
     shown: tuple[Mapping[str, str], ...] | None = per_row(default=None)
     # n x p: what values add to the score that the detector can not see
     added: Matrix | None = per_row(default=None)
+    # n x p: what cells are, as `State`s; other values stand in for those that are not usual
+    states: States | None = per_row(default=None)
     codecs: Mapping[str, Codec] = field(default_factory=dict)  # how values are written, by player
 
     def __len__(self) -> int:

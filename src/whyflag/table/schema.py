@@ -175,14 +175,20 @@ class Schema:
             notes.append(
                 f"{where}: there is no column {self.id_column!r}, so rows go by their numbers."
             )
-        parts, foreign = [], np.zeros((len(sheet), len(self.columns)), dtype=np.bool_)
+        parts, states = [], np.zeros((len(sheet), len(self.columns)), dtype=np.int8)
+        foreign = np.zeros(states.shape, dtype=np.bool_)
         for j, column in enumerate(self.columns):
             read = column.codec.read(sheet.cells[column.name])
             parts.append(read.values)
+            states[:, j] = read.states
             foreign[:, j] = column.foreign[read.states]
             notes += self._odd(column, sheet, read.states, where)
         rows = Table(
-            np.hstack(parts), self.encoded_columns, self._names_of(sheet), codecs=self.written
+            np.hstack(parts),
+            self.encoded_columns,
+            self._names_of(sheet),
+            states=states,
+            codecs=self.written,
         )
         return Encoded(rows, foreign, tuple(notes))
 

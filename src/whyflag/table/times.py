@@ -150,6 +150,10 @@ class Times(Codec):
         order = sorted(said, key=lambda text: text[0].isdigit())
         return " ".join(order) or self._years()
 
+    def instead(self, values: Vector, state: State) -> str:
+        # Hour and weekday of a time that is not there, or was misread, are nobody's.
+        return f"a time {'in' if self._is_one_year else 'from'} {self._years()}"
+
     def shown(self, text: str, state: State) -> str:
         return {
             State.USUAL: text,
@@ -159,11 +163,12 @@ class Times(Codec):
             State.NEW: text,
         }[state]
 
+    @property
+    def _is_one_year(self) -> bool:
+        return _year(self.first) == _year(self.last)
+
     def _years(self) -> str:
-        first, last = (
-            str(np.datetime64(int(each), "s").astype("datetime64[Y]"))
-            for each in (self.first, self.last)
-        )
+        first, last = _year(self.first), _year(self.last)
         return first if first == last else f"{first} to {last}"
 
     def to_json(self) -> dict[str, Any]:
@@ -179,3 +184,7 @@ class Times(Codec):
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Times:
         return cls(**{**content, "gaps": tuple(content["gaps"]), "parts": tuple(content["parts"])})
+
+
+def _year(seconds: float) -> str:
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[Y]"))
