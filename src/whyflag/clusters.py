@@ -6,6 +6,8 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Vector
 
+TYPICAL = 8  # rows that stand for all normal rows
+LOOKED_AT = 1000  # normal rows that these are made from
 JITTER = 1e-6  # scales: far more than rounding, far less than anything that counts
 DIGITS = 6  # of a scale: rows that differ by rounding have the same ones
 
@@ -34,3 +36,20 @@ def cluster_centers(
         wanted = means.cluster_centers_[:, j] * scale[j]
         centers[:, j] = values[np.abs(values[:, None] - wanted).argmin(axis=0)]
     return centers, np.bincount(means.labels_, minlength=k).astype(np.float64)
+
+
+def typical_rows(rows: Matrix, scale: Vector) -> Matrix:
+    """Centres of up to eight clusters of the rows, which stand for all: (n, d) -> (k, d)."""
+    some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+    centers, sizes = cluster_centers(rows[some], scale, TYPICAL, n_init=3)
+    # A cluster of one is an outlier, and would reveal a row of the data as it is.
+    return centers[sizes > 1] if (sizes > 1).any() else centers
+
+
+def typical_change(rows: Matrix) -> Vector:
+    """Standard deviation of each column; of a constant one, its magnitude, or 1 if it is zero."""
+    deviation = rows.std(axis=0)
+    magnitude = np.abs(rows).max(axis=0)
+    # A deviation within rounding of the column's magnitude is noise of the summation.
+    constant = deviation <= 1e-12 * magnitude
+    return np.where(constant, np.where(magnitude > 0, magnitude, 1.0), deviation)

@@ -10,14 +10,10 @@ from numpy.typing import ArrayLike
 
 from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Tensor, Vector
 from whyflag.checks import check_kind
-from whyflag.clusters import cluster_centers
+from whyflag.clusters import typical_change, typical_rows
+from whyflag.columns import Columns, Names, read_categories, read_players
 from whyflag.kinds import Kinds
 from whyflag.table import read_table
-
-Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
-
-TYPICAL = 8  # rows that stand for all normal rows
-LOOKED_AT = 1000  # normal rows that these are made from
 
 # Numbers of each column, and what they are where they are not finite.
 _NUMBERS = {"scale": np.nan, "lower": -np.inf, "upper": np.inf, "center": np.nan}
@@ -77,27 +73,23 @@ class Domain:
         kinds: Kinds | None = None,
     ) -> None:
         self.named = not isinstance(columns, int)
-        names = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
-        self.columns: tuple[str, ...] = tuple(str(name) for name in names)
-        if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise ValueError(
-                f"`columns` must be distinct names, at least one, got {list(self.columns)}."
-            )
-        self.binary: BoolVector = self._mask(binary, "binary")  # d
-        self.fixed: BoolVector = self._mask(fixed, "fixed")  # d
-        self.scale: Vector = np.where(self.binary, 1.0, self._vector(scale, "scale"))
-        self.lower: Vector = np.where(self.binary, 0.0, self._vector(lower, "lower"))
-        self.upper: Vector = np.where(self.binary, 1.0, self._vector(upper, "upper"))
-        self.center: Vector = self._vector(center, "center")
+        self._names = names = Names.of(columns)
+        self.columns: tuple[str, ...] = names.names
+        self.binary: BoolVector = names.mask(binary, "binary")  # d
+        self.fixed: BoolVector = names.mask(fixed, "fixed")  # d
+        self.scale: Vector = np.where(self.binary, 1.0, names.numbers(scale, "scale"))
+        self.lower: Vector = np.where(self.binary, 0.0, names.numbers(lower, "lower"))
+        self.upper: Vector = np.where(self.binary, 1.0, names.numbers(upper, "upper"))
+        self.center: Vector = names.numbers(center, "center")
         self.typical: Matrix = self._typical(typical)  # k x d
         self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
         self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
         check_kind("players", players or {}, Mapping, "lists of columns by name")
         self._groups = {
-            name: self._mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
+            name: names.mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
         }
-        self.player_names, self.membership = self._read_players()  # p, p x d
-        self.categories = self._read_categories(categories or {})
+        self.player_names, self.membership = read_players(self.columns, self._groups)  # p, p x d
+        self.categories = read_categories(categories or {}, self._groups)
         kinds = Kinds.any(self.n_columns) if kinds is None else kinds
         if len(kinds.step) != self.n_columns:
             raise ValueError(
@@ -124,7 +116,7 @@ class Domain:
         """
         table = read_table(background, name="background")
         rows = table.values
-        scale = _typical_change(rows)
+        scale = typical_change(rows)
         return cls(
             table.columns or rows.shape[1],
             scale=scale,
@@ -179,11 +171,11 @@ class Domain:
             listed = np.unique(np.asarray(values, dtype=np.float64))
             if listed.ndim != 1 or not listed.size or not np.isfinite(listed).all():
                 raise ValueError(f"`given` must list numbers, got {values!r} for {column!r}.")
-            known[self._position(column, "given")] = listed
+            known[self._names.position(column, "given")] = listed
         steps = self._changed("step", self.kinds.step, step)
         if not (np.isfinite(steps) & (steps >= 0)).all():
             raise ValueError(f"`step` must not be negative or infinite, got {step}.")
-        up, down = self._mask(rising, "rising"), self._mask(falling, "falling")
+        up, down = self._names.mask(rising, "rising"), self._names.mask(falling, "falling")
         if (up & down).any():
             both = self.columns[int(np.argmax(up & down))]
             raise ValueError(f"Column {both!r} cannot be both rising and falling: let it be fixed.")
@@ -191,7 +183,7 @@ class Domain:
         return self._but(
             **bounds,
             kinds=Kinds(steps, tuple(known), direction),
-            fixed=self.fixed | self._mask(fixed, "fixed"),
+            fixed=self.fixed | self._names.mask(fixed, "fixed"),
         )
 
     def admit(self, values: Tensor, x: Tensor) -> Tensor:
@@ -217,7 +209,7 @@ class Domain:
     ) -> Vector:
         changed = numbers.copy()
         for column, value in (told or {}).items():
-            changed[self._position(column, name)] = value
+            changed[self._names.position(column, name)] = value
         return changed
 
     def to_json(self) -> dict[str, Any]:
@@ -276,14 +268,6 @@ class Domain:
         kinds = f"{int(self.binary.sum())} binary, {int(self.fixed.sum())} fixed"
         return f"Domain({self.n_columns} columns ({kinds}), {self.n_players} players)"
 
-    def _vector(self, value: ArrayLike, name: str) -> Vector:
-        given = np.asarray(value, dtype=np.float64)
-        if given.shape not in ((), (self.n_columns,)):
-            raise ValueError(
-                f"`{name}` must be a number or have shape ({self.n_columns},), got {given.shape}."
-            )
-        return np.broadcast_to(given, (self.n_columns,)).copy()
-
     def _typical(self, value: ArrayLike | None) -> Matrix:
         given = np.asarray([] if value is None else value, dtype=np.float64)
         if given.size == 0:
@@ -294,31 +278,6 @@ class Domain:
             )
         return given.copy()
 
-    def _mask(self, chosen: Columns, name: str) -> BoolVector:
-        if isinstance(chosen, str):  # whose letters may be names too
-            raise ValueError(f"`{name}` must be a list of columns, got {chosen!r}.")
-        given = np.asarray(chosen)
-        if given.dtype == np.bool_ and given.shape == (self.n_columns,):
-            return given.copy()
-        mask = np.zeros(self.n_columns, dtype=np.bool_)
-        for column in chosen:
-            mask[self._position(column, name)] = True
-        return mask
-
-    def _position(self, column: Any, name: str) -> int:
-        if isinstance(column, str) and column in self.columns:
-            return self.columns.index(column)
-        if (
-            isinstance(column, (int, np.integer))
-            and not isinstance(column, bool)
-            and 0 <= column < self.n_columns
-        ):
-            return int(column)
-        raise ValueError(
-            f"`{name}` must name columns or give positions from 0 to {self.n_columns - 1}, "
-            f"got {column!r}."
-        )
-
     def _refuse(self, wrong: BoolVector, rule: str) -> None:
         if wrong.any():
             i = int(np.argmax(wrong))
@@ -326,47 +285,3 @@ class Domain:
                 f"{rule}, got scale {self.scale[i]}, lower {self.lower[i]}, "
                 f"upper {self.upper[i]} in column {self.columns[i]!r}."
             )
-
-    def _read_players(self) -> tuple[tuple[str, ...], BoolMatrix]:
-        masks = dict(self._groups)
-        for name, mask in masks.items():
-            if not mask.any():
-                raise ValueError(f"A player must have at least one column, {name!r} has none.")
-        owners = np.sum(list(masks.values()), axis=0) if masks else np.zeros(self.n_columns)
-        if (owners > 1).any():
-            column = self.columns[int(np.argmax(owners > 1))]
-            raise ValueError(f"A column must belong to one player, {column!r} belongs to several.")
-        for i in np.flatnonzero(owners == 0):
-            if self.columns[i] in masks:
-                raise ValueError(f"Player {self.columns[i]!r} has the name of a column outside it.")
-            masks[self.columns[i]] = np.arange(self.n_columns) == i
-        # Players stand in the order of their first columns, so that one column each is no change.
-        ordered = sorted(masks.items(), key=lambda item: int(np.argmax(item[1])))
-        return tuple(name for name, _ in ordered), np.array([mask for _, mask in ordered])
-
-    def _read_categories(self, given: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-        for name, known in given.items():
-            group = self._groups.get(name)
-            if group is None or group.sum() != len(known):
-                raise ValueError(
-                    f"`categories` must name the columns of a player in `players`, one by one, got "
-                    f"{list(known)} for {name!r}."
-                )
-        return {name: tuple(map(str, known)) for name, known in given.items()}
-
-
-def typical_rows(rows: Matrix, scale: Vector) -> Matrix:
-    """Centres of up to eight clusters of the rows, which stand for all: (n, d) -> (k, d)."""
-    some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
-    centers, sizes = cluster_centers(rows[some], scale, TYPICAL, n_init=3)
-    # A cluster of one is an outlier, and would reveal a row of the data as it is.
-    return centers[sizes > 1] if (sizes > 1).any() else centers
-
-
-def _typical_change(rows: Matrix) -> Vector:
-    """Standard deviation of each column; of a constant one, its magnitude, or 1 if it is zero."""
-    deviation = rows.std(axis=0)
-    magnitude = np.abs(rows).max(axis=0)
-    # A deviation within rounding of the column's magnitude is noise of the summation.
-    constant = deviation <= 1e-12 * magnitude
-    return np.where(constant, np.where(magnitude > 0, magnitude, 1.0), deviation)

@@ -11,7 +11,8 @@ import numpy as np
 from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.attribution import Attribution
 from whyflag.checks import check_kind
-from whyflag.domain import Columns, Domain
+from whyflag.columns import Columns
+from whyflag.domain import Domain
 from whyflag.explainer import Explainer
 from whyflag.methods import Method, get_method
 from whyflag.outcome import worst

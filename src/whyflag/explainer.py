@@ -14,8 +14,9 @@ from whyflag.arrays import Matrix, Vector
 from whyflag.attribution import Attribution
 from whyflag.batches import CALL, WORK, batch_size
 from whyflag.checks import check_whole
+from whyflag.columns import Columns
 from whyflag.contributions import Contributions
-from whyflag.domain import Columns, Domain
+from whyflag.domain import Domain
 from whyflag.methods import Method, default_method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.prepared import prepare

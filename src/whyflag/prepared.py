@@ -11,7 +11,8 @@ import numpy as np
 from whyflag.adapters import as_score
 from whyflag.arrays import Matrix
 from whyflag.checks import check_kind
-from whyflag.domain import Columns, Domain
+from whyflag.columns import Columns
+from whyflag.domain import Domain
 from whyflag.score import Score, evaluate, unit_from
 from whyflag.table import Table, read_table
 
