@@ -220,6 +220,7 @@ INTERNAL = {
     "extras",
     "files",
     "parallel",
+    "progress",
     "records",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.attribution import Attribution
+from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
 from whyflag.columns import Columns
 from whyflag.domain import Domain
@@ -54,7 +55,7 @@ class Ensemble:
         domain: Domain | None = None,
         players: Mapping[str, Columns] | None = None,
         fixed: Columns = (),
-        threshold: float | None = None,
+        threshold: float | Calibration | None = None,
         n_jobs: int = 1,
     ) -> Ensemble:
         """Several methods on one detector; those that its score does not allow are left out.
@@ -220,6 +221,7 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
         scores=np.mean([member.scores / member.unit for member in members], axis=0),
         base_values=np.mean([member.base_values / member.unit for member in members], axis=0),
         threshold=threshold,
+        calibration=None,
         unit=1.0,
         added=_added(members),
         repairer=_repairer(members, lead, threshold),

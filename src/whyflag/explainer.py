@@ -13,6 +13,7 @@ import numpy as np
 from whyflag.arrays import Matrix, Vector
 from whyflag.attribution import Attribution
 from whyflag.batches import CALL, WORK, batch_size
+from whyflag.calibration import Calibration
 from whyflag.checks import check_whole
 from whyflag.columns import Columns
 from whyflag.contributions import Contributions
@@ -20,6 +21,7 @@ from whyflag.domain import Domain
 from whyflag.methods import Method, default_method, get_method
 from whyflag.parallel import count_jobs, in_processes
 from whyflag.prepared import prepare
+from whyflag.progress import work
 from whyflag.records import join_rows
 from whyflag.refits import refitted, times_first
 from whyflag.repair import Repair, Repairer
@@ -58,7 +60,9 @@ class Explainer:
             players of its own.
         fixed: Columns that keep the row's value; they get an attribution of zero. Only without a
             `domain`, which has fixed columns of its own.
-        threshold: A score above this is an alarm; the detector's own if none is given.
+        threshold: A score above this is an alarm; the detector's own if none is given. What
+            `calibrate` returns is one that is true of rows the detector has not seen; the result
+            then has a `severity`.
         refits: How often the detector is fitted anew, to as many rows drawn from the background
             with replacement. The result then says how far each value depends on which normal rows
             there were (`refit_spread`, `refit_first`). Needs a background, and a detector that
@@ -88,7 +92,7 @@ class Explainer:
         domain: Domain | None = None,
         players: Mapping[str, Columns] | None = None,
         fixed: Columns = (),
-        threshold: float | None = None,
+        threshold: float | Calibration | None = None,
         refits: int = 0,
         seed: int = 0,
         n_jobs: int = 1,
@@ -140,14 +144,11 @@ class Explainer:
 
     def explain(self, X: Any) -> Attribution:
         """Attribute the score of each row of an array (n, d) or a DataFrame."""
-        from tqdm.auto import tqdm  # a tenth of the time that it takes to import whyflag
-
         table = self.prepared.read(X)
         rows = table.values.copy()  # the result keeps them, whatever becomes of X
         # A score that fails on a row does so now, not after an hour.
         before = self._evaluate(rows)
-        # Shown only in a terminal, and only if it takes more than two seconds.
-        with tqdm(total=len(rows), desc="explaining", unit="row", delay=2, disable=None) as bar:
+        with work("explaining", "row", len(rows)) as bar:
             parts, done = [], 0
             for part in self._explain(rows):
                 some = slice(done, done + len(part))
@@ -181,6 +182,7 @@ class Explainer:
             method=self.method.name,
             settings=self.method.settings,
             threshold=self.score.threshold,
+            calibration=self.prepared.calibration,
             unit=self.score.unit or 1.0,
             repairer=Repairer(self.score, named, self.prepared.rows),
         )

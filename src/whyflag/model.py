@@ -15,8 +15,9 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import BoolVector, Matrix, Vector
 from whyflag.batches import CALL, batch_size
+from whyflag.calibration import Calibration, alarm
 from whyflag.detectors import load as load_detector
 from whyflag.detectors.base import Detector
 from whyflag.distribution import Distribution
@@ -24,13 +25,16 @@ from whyflag.domain import Domain
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
 from whyflag.files.documents import read_document, write_document
+from whyflag.held_out import Fold, folds_of, held_out_scores
 from whyflag.methods import NEAR, get_method
 from whyflag.prepared import prepare
 from whyflag.score import evaluate
 from whyflag.table import Table
+from whyflag.table.relearning import relearnt
 from whyflag.table.schema import Encoded, Schema
+from whyflag.table.sheet import Sheet
 
-FORMAT, VERSION = "whyflag model", 3
+FORMAT, VERSION = "whyflag model", 4
 JSON, ROWS, DETECTOR, PARTS = "model.json", "rows.npz", "detector", "parts-"
 FILES = (ROWS, f"{DETECTOR}/detector.json", f"{DETECTOR}/arrays.npz")
 DEFAULT = NEAR.name
@@ -51,7 +55,8 @@ class Model:
         schema: What the columns of a table mean, and how they become numbers.
         domain: What values these may take.
         normal: How normal values are distributed.
-        threshold: The score above which a row raises an alarm.
+        calibration: The score above which a row raises an alarm, and the scores of normal rows that
+            it is calibrated by: the detector had not seen them.
         surcharge: What a foreign cell adds to the score, so that no row that has one is normal.
         methods: The methods that rows are explained by, unless others are asked for.
         rows: Normal rows, if a method needs them, (n, d).
@@ -61,7 +66,7 @@ class Model:
     schema: Schema
     domain: Domain
     normal: Distribution
-    threshold: float
+    calibration: Calibration
     surcharge: float
     methods: tuple[str, ...] = (DEFAULT,)
     rows: Matrix | None = None
@@ -74,11 +79,23 @@ class Model:
         table: Any,
         methods: Sequence[str] = (DEFAULT,),
     ) -> Model:
-        """Fit a detector to a table of normal rows; foreign cells count as typical ones."""
-        values = schema.encode(table).rows.values
-        detector.fit(pd.DataFrame(values, columns=list(schema.encoded_columns)))
-        scores = evaluate(detector.to_score(), values)
-        threshold = float(-detector.offset_)
+        """Fit a detector to a table of normal rows; foreign cells count as typical ones.
+
+        The alarm is calibrated: rows are held out, and what would be foreign had they not been
+        there raises it as well. `detector.contamination` is the part of them that may.
+        """
+        sheet = Sheet.of(table)
+        values = schema.encode(sheet).rows.values
+        frame = pd.DataFrame(values, columns=list(schema.encoded_columns))
+        detector.fit(frame)
+        folds = folds_of(len(sheet), detector.random_state)
+        rate = detector.contamination
+        scores = held_out_scores(detector, frame, folds)
+        foreign = _foreign(schema, sheet, folds, rate)
+        threshold, promised = alarm(np.where(foreign, np.inf, scores), rate)
+        # As far again as from the most normal row to the alarm.
+        lowest = float(evaluate(detector.to_score(), values).min())
+        surcharge = 2 * (threshold - min(lowest, float(scores.min()))) or 1.0
         domain = Domain.infer(
             Table(values, schema.encoded_columns),
             bounded=True,
@@ -94,12 +111,16 @@ class Model:
             schema,
             domain,
             Distribution.of(values),
-            threshold,
-            # As far again as from the most normal row to the alarm.
-            2 * (threshold - float(scores.min())) or 1.0,
+            Calibration.known(scores + surcharge * foreign, threshold, rate, promised),
+            surcharge,
             tuple(methods),
             rows,
         )
+
+    @property
+    def threshold(self) -> float:
+        """The score above which a row raises an alarm."""
+        return self.calibration.threshold
 
     def read(self, table: Any, *, where: str = "X") -> Encoded:
         """Turn a table into rows that can be scored and explained; columns are matched by name."""
@@ -125,7 +146,7 @@ class Model:
                 f"{lacking[0]} needs normal rows, and this model has none: fit it for "
                 f"{lacking[0]}, so that it keeps some."
             )
-        prepared = prepare(self.detector, self.rows, domain=self.domain, threshold=self.threshold)
+        prepared = prepare(self.detector, self.rows, domain=self.domain, threshold=self.calibration)
         explainers = [Explainer(prepared, method=method, n_jobs=n_jobs) for method in chosen]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
 
@@ -149,7 +170,7 @@ class Model:
                 "schema": self.schema.to_json(),
                 "domain": self.domain.to_json(),
                 "normal": self.normal.to_json(),
-                "threshold": self.threshold,
+                "calibration": self.calibration.to_json(),
                 "surcharge": self.surcharge,
                 "methods": list(self.methods),
                 "parts": parts.name,
@@ -194,7 +215,7 @@ class Model:
             schema=Schema.from_json(content["schema"]),
             domain=Domain.from_json(content["domain"]),
             normal=Distribution.from_json(content["normal"]),
-            threshold=float(content["threshold"]),
+            calibration=Calibration.from_json(content["calibration"]),
             surcharge=float(content["surcharge"]),
             methods=tuple(str(method) for method in content["methods"]),
             rows=rows,
@@ -203,6 +224,16 @@ class Model:
             raise ValueError("its schema and its domain have different columns")
         model.explainer()  # parts that do not fit together show themselves now
         return model
+
+
+def _foreign(schema: Schema, sheet: Sheet, folds: Sequence[Fold], rare: float) -> BoolVector:
+    """Which held-out rows have a foreign cell by what is learnt without them, fold by fold."""
+    return np.concatenate(
+        [
+            relearnt(schema, sheet.take(seen), rare).encode(sheet.take(held)).foreign.any(axis=1)
+            for seen, held in folds
+        ]
+    )
 
 
 def _part(name: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.adapters import as_score
 from whyflag.arrays import Matrix
+from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
 from whyflag.columns import Columns
 from whyflag.domain import Domain
@@ -32,11 +33,13 @@ class Prepared:
         domain: What values a row may take, and the players: the columns, or groups of columns,
             that get an attribution.
         rows: Normal rows, (n, d); None where there are none.
+        calibration: The scores of normal rows that the threshold is calibrated by, if it is.
     """
 
     score: Score
     domain: Domain
     rows: Matrix | None = None
+    calibration: Calibration | None = None
 
     @property
     def background(self) -> Matrix:
@@ -57,7 +60,7 @@ def prepare(
     domain: Domain | None = None,
     players: Mapping[str, Columns] | None = None,
     fixed: Columns = (),
-    threshold: float | None = None,
+    threshold: float | Calibration | None = None,
 ) -> Prepared:
     """Read and check a detector, its normal rows, and what values rows may take.
 
@@ -81,6 +84,16 @@ def prepare(
             "What is normal must be known: give normal rows as `background`, or a `domain` that "
             "says what values are possible (Domain.infer(rows) makes one)."
         )
+    if isinstance(threshold, Calibration):
+        found = prepare(
+            detector,
+            background,
+            domain=domain,
+            players=players,
+            fixed=fixed,
+            threshold=threshold.threshold,
+        )
+        return replace(found, calibration=threshold)
     if domain is None:
         table = read_table(background, name="background")
         score = as_score(detector, n_features=table.values.shape[1], threshold=threshold)

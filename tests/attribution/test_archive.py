@@ -12,6 +12,7 @@ import pytest
 
 from whyflag import Attribution, Domain, Ensemble, Explainer
 from whyflag.attribution.archive import HEAD, SHAPES
+from whyflag.calibration import Calibration
 from whyflag.detectors import GMM
 from whyflag.methods import METHODS
 from whyflag.outcome import Outcome
@@ -58,6 +59,7 @@ def every_field():
         settings={"most": 3, "limit": np.inf, "name": "ö"},
         unit=2.0,
         threshold=3.5,
+        calibration=Calibration.of(np.array([0.5, 3.5]), 0.4),
     )
     return replace(alone, members=(alone, replace(alone, reference=None, method="other")))
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from whyflag.attribution import Attribution
 from whyflag.cli import app
 from whyflag.cli.fit import DetectorName, _detector
-from whyflag.cli.output import MOST_LINES
+from whyflag.cli.terminal import MOST_LINES
 from whyflag.model import Model
 
 RNG = np.random.default_rng(0)
@@ -67,6 +67,7 @@ def explained(folder, tmp_path):
 def test_fitting_says_what_was_learnt(folder, tmp_path):
     said = run("fit", folder / "normal.csv", "--id", "name", "-o", tmp_path / "m")
     assert "Learnt from 300 rows and 3 columns, 1 of them categories." in said.stderr
+    assert "at most 1 % of normal rows, by 300 rows that were held out" in said.stderr
     assert said.stdout == ""
     assert Model.load(tmp_path / "m").schema.id_column == "name"
 
@@ -137,7 +138,11 @@ def test_scores_are_those_of_the_detector(folder, tmp_path):
     said = run("score", folder / "model", folder / "odd.csv", "-o", tmp_path / "s.csv")
     assert "1 of 3 rows flagged" in said.stderr
     scores = pd.read_csv(tmp_path / "s.csv")
-    assert list(scores.columns) == ["row", "id", "score", "flagged"]
+    assert list(scores.columns) == ["row", "id", "score", "severity", "flagged"]
+    assert (
+        scores["severity"].tolist()
+        == Model.load(folder / "model").calibration.severity(scores["score"].to_numpy()).tolist()
+    )
     model = Model.load(folder / "model")
     expected = model.detector.to_score()(model.read(ODD).rows.values)
     assert scores["score"].to_numpy() == pytest.approx(expected)
@@ -158,7 +163,7 @@ def test_a_pipe_has_results_only(folder):
     said = whyflag("explain", folder / "model", "-", text=(folder / "odd.csv").read_bytes())
     assert said.returncode == 0, said.stderr
     lines = said.stdout.decode().splitlines()
-    assert lines[0].startswith("row,id,score,flagged,rank,feature")
+    assert lines[0].startswith("row,id,score,severity,flagged,rank,feature")
     assert len(lines) == 1 + 3 * 3
     assert b"3 of 3 rows explained" in said.stderr
 
@@ -433,7 +438,7 @@ def test_the_demo_ends_with_a_table_and_a_page(tmp_path):
     assert "flavanoids" in said.stdout
     page = tmp_path / "demo" / "report.html"
     assert said.stdout.rstrip().endswith("in a browser.")
-    assert "B131" in page.read_text(encoding="utf-8")
+    assert "B150" in page.read_text(encoding="utf-8")
 
 
 def test_rows_of_a_chunk_are_put_in_order_once(explained, monkeypatch):

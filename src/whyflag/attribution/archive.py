@@ -15,6 +15,7 @@ import numpy as np
 
 from whyflag.attribution.base import Attribution
 from whyflag.attribution.display import normal, normal_range, observed
+from whyflag.calibration import Calibration
 from whyflag.files.atomic import atomically
 from whyflag.repair.packing import pack, unpack
 from whyflag.table.codecs import codec_from_json, codec_to_json
@@ -69,6 +70,7 @@ def load(path: str | Path) -> Attribution:
 def to_json(attribution: Attribution) -> dict[str, Any]:
     """What an attribution says of each row, for a service or a log."""
     flagged = None if attribution.threshold is None else attribution.flagged
+    severity = None if attribution.calibration is None else attribution.severity
     remarks, order = attribution.remarks, attribution.order
     told = {
         "method": attribution.method,
@@ -80,6 +82,7 @@ def to_json(attribution: Attribution) -> dict[str, Any]:
                 "row": attribution.row_names[i],
                 "score": attribution.scores[i],
                 "base_value": attribution.base_values[i],
+                "severity": None if severity is None else severity[i],
                 "flagged": None if flagged is None else flagged[i],
                 "remark": remarks[i] or None,
                 **_repair(attribution, i),
@@ -197,9 +200,11 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
         value = getattr(attribution, each.name)
         if isinstance(value, np.ndarray):
             arrays[where + each.name] = value
-        elif each.name not in ("members", "repairer", "repaired", "codecs"):
+        elif each.name not in ("members", "repairer", "repaired", "codecs", "calibration"):
             told[each.name] = _plain(value)
     told["row_names"] = [_pack_name(name) for name in attribution.row_names]
+    if attribution.calibration is not None:
+        told["calibration"] = attribution.calibration.to_json()
     told["codecs"] = {name: codec_to_json(each) for name, each in attribution.codecs.items()}
     members = enumerate(attribution.members)
     packed = [_pack(member, arrays, f"{where}members/{k}/") for k, member in members]
@@ -236,6 +241,8 @@ def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:
     told["categories"] = {name: tuple(known) for name, known in told["categories"].items()}
     told["shown"] = None if told["shown"] is None else tuple(told["shown"])
     told["codecs"] = {name: codec_from_json(each) for name, each in told["codecs"].items()}
+    if "calibration" in told:
+        told["calibration"] = Calibration.from_json(told["calibration"])
     members = tuple(
         _unpack(member, arrays, f"{where}members/{k}/") for k, member in enumerate(head["members"])
     )

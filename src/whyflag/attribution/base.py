@@ -13,6 +13,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.attribution import doubt, frames, sentences, words
+from whyflag.calibration import Calibration
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
@@ -48,6 +49,8 @@ class Attribution(Contributions):
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
         threshold: The score above which the detector raises an alarm; None where it names none.
+        calibration: The scores of normal rows that the detector has not seen, where the threshold
+            is calibrated by such.
         refit_spread: Standard deviation of each value over detectors that were fitted to other
             normal rows, (n, p); None without refits.
         refit_first: In what part of these refits each feature comes first, (n, p).
@@ -70,6 +73,7 @@ class Attribution(Contributions):
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0
     threshold: float | None = None
+    calibration: Calibration | None = None
     refit_spread: Matrix | None = per_row(default=None)
     refit_first: Matrix | None = per_row(default=None)
     members: tuple[Attribution, ...] = ()
@@ -115,6 +119,20 @@ class Attribution(Contributions):
     def flagged(self) -> BoolVector:
         """Whether each row is an alarm, (n,)."""
         return self.excess > 0
+
+    @property
+    def severity(self) -> Vector:
+        """In how many per cent of held-out normal rows the score is lower, (n,).
+
+        100 is above all of them. It says how rare such a score is; beyond the highest of the
+        held-out ones, only the score itself tells rows apart.
+        """
+        if self.calibration is None:
+            raise ValueError(
+                "The scores of normal rows that the detector has not seen are not known. Give "
+                "them: Explainer(detector, background, threshold=calibrate(detector, background))."
+            )
+        return self.calibration.severity(self.scores)
 
     @property
     def still_alarming(self) -> BoolVector:

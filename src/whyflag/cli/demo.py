@@ -41,8 +41,8 @@ def demo(
         highlight=False,
         soft_wrap=True,
     )
-    _step(f"whyflag fit {files['known']} --id bottle -o {model}")
-    fit(str(files["known"]), model, id_column="bottle")
+    _step(f"whyflag fit {files['known']} --id bottle --contamination 0.05 -o {model}")
+    fit(str(files["known"]), model, id_column="bottle", contamination=0.05)
     _step(f"whyflag explain {model} {files['few']}")
     explain(model, str(files["few"]), format_=Format.TABLE)
     _step(f"whyflag explain {model} {files['other']} --only-flagged -o {report}")

@@ -94,7 +94,8 @@ def _table(
         "sentence": str,
     }
     remarks: list[str] = []
-    with output_of(output, kind, columns, raw=raw) as write:
+    told = scored.model.calibration.told
+    with output_of(output, kind, columns, told, raw=raw) as write:
         for part in scored:
             said = explainer.explain(part.rows)
             remarks += said.remarks

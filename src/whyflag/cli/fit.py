@@ -112,7 +112,8 @@ def fit(
     kinds = f", {len(schema.categories)} of them categories" if schema.categories else ""
     say(
         f"Learnt from {len(sheet)} rows and {len(schema.columns)} columns{kinds}. "
-        f"Alarm above a score of {model.threshold:.4g}. Written: {output}"
+        f"Alarm above a score of {model.threshold:.4g}: {model.calibration.promise}. "
+        f"Written: {output}"
     )
     if model.rows is not None:
         needing = [name for name in model.methods if get_method(name).needs_background]

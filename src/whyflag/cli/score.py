@@ -38,7 +38,8 @@ def score(
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
     scored = ScoredFile(loaded, rows, only_flagged=only_flagged)
-    with output_of(output, kind, scored.columns, raw=raw) as write:
+    told = loaded.calibration.told
+    with output_of(output, kind, scored.columns, told, raw=raw) as write:
         for part in scored:
             write(pd.DataFrame(part.columns))
     alarm = f"their score is above {loaded.threshold:.4g}"

@@ -24,6 +24,7 @@ class Scored:
 
     rows: Table = per_row()
     scores: Vector = per_row()  # n
+    severity: Vector = per_row()  # n
     flagged: BoolVector = per_row()  # n
     numbers: IntVector = per_row()  # of the rows in the file, from 1
     named: bool = False  # whether an id column names them
@@ -35,7 +36,8 @@ class Scored:
     def columns(self) -> dict[str, Any]:
         """What a table says of the rows, by its columns."""
         names = {"id": [str(name) for name in self.rows.index or ()]} if self.named else {}
-        return {"row": self.numbers, **names, "score": self.scores, "flagged": self.flagged}
+        told = {"score": self.scores, "severity": self.severity, "flagged": self.flagged}
+        return {"row": self.numbers, **names, **told}
 
     def records(self) -> list[dict[str, Any]]:
         """The same, row by row."""
@@ -84,7 +86,7 @@ class ScoredFile:
     def columns(self) -> dict[str, type]:
         """The columns of a table of its rows, as in `Scored.columns`."""
         name = {} if self.model.schema.id_column is None else {"id": str}
-        return {"row": int, **name, "score": float, "flagged": bool}
+        return {"row": int, **name, "score": float, "severity": float, "flagged": bool}
 
     def __iter__(self) -> Iterator[Scored]:
         schema = self.model.schema
@@ -108,7 +110,12 @@ class ScoredFile:
                 if not len(chosen):
                     continue
                 part = Scored(
-                    encoded.rows, scores, flagged, sheet.numbers, schema.id_column is not None
+                    encoded.rows,
+                    scores,
+                    self.model.calibration.severity(scores),
+                    flagged,
+                    sheet.numbers,
+                    schema.id_column is not None,
                 )
                 part = select_rows(part, chosen) if len(chosen) < len(part) else part
                 if self._shown:

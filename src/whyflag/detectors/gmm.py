@@ -8,13 +8,13 @@ from typing import Any, final
 import numpy as np
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted
-from tqdm.auto import tqdm
 
 from whyflag.arrays import Matrix
 from whyflag.checks import check_number
 from whyflag.detectors.base import Detector, standardisation
 from whyflag.detectors.floor import variance_floor
 from whyflag.detectors.selection import Candidate, choose
+from whyflag.progress import steps
 from whyflag.score import Score
 from whyflag.score.mixture import MixtureEnergy
 
@@ -75,8 +75,9 @@ class GMM(Detector):
         Z, Z_seen, Z_held = ((part - self.location_) / self.spread_ for part in (rows, seen, held))
         # More components than rows cannot be fitted.
         possible = [k for k in numbers if k <= len(seen)] or [1]
-        bar = tqdm(possible, desc="GMM", unit="candidate", delay=2, disable=None)
-        candidates = [self._candidate(k, Z_seen, Z_held) for k in bar]
+        candidates = [
+            self._candidate(k, Z_seen, Z_held) for k in steps(possible, "GMM", "candidate")
+        ]
         self.selection_ = choose("mean energy of held-out standardised rows", candidates)
         self.n_components_ = self.selection_.best.settings["n_components"]
         mixture = self._mixture(self.n_components_).fit(Z)

@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from whyflag.detectors.stack import Stack
+from whyflag.progress import work
 
 GAIN = 1e-4  # of the held-out loss: less does not count as getting better
 CHECK = 50  # updates between two looks at held-out rows
@@ -64,7 +64,7 @@ def train_together(
     batches = _batches(len(rows), batch_size, generator)
     trained: list[Trained | None] = [None] * len(stack.widths)
     state = _State.at_start(stack, learning_rate)
-    with tqdm(total=max_updates, desc=label, unit="update", delay=2, disable=None) as bar:
+    with work(label, "update", max_updates) as bar:
         for update in range(1, max_updates + 1):
             state.step(loss(state.stack, rows[next(batches)], generator))
             bar.update()
@@ -75,8 +75,6 @@ def train_together(
             ended = state.ended(update, patience, max_updates)
             for position, outcome in ended.items():
                 trained[state.which[position]] = state.result(position, outcome)
-            left = len(state.which) - len(ended)
-            bar.set_postfix_str(f"{left} candidates left", refresh=False)  # after the delay, too
             if len(ended) == len(state.which):
                 break
             if ended:

@@ -79,7 +79,7 @@ def learn(
         raise ValueError(f"{where} has no column that counts: {why or 'all are left out'}.")
     limit = rare * len(sheet) / len(codecs)
     described = tuple(
-        Column(name, codec, _usual(codec, sheet.cells[name], limit))
+        Column(name, codec, usual_states(codec, sheet.cells[name], limit))
         for name, codec in codecs.items()
     )
     left |= {name: NOT_CHOSEN for name in sheet.columns if name not in (*chosen, id_column)}
@@ -241,7 +241,7 @@ def _category_or_text(texts: Sequence[str], counts: Counter[str]) -> Categories 
         return Left("a different text in each row", is_name=True)
     if different > MOST_CATEGORIES or 2 * different > max(filled, 2):
         return Left(f"{different} different texts")
-    return _categories(counts)
+    return categories_of(counts)
 
 
 def _told_category(name: str, counts: Counter[str], where: str) -> Categories:
@@ -250,10 +250,11 @@ def _told_category(name: str, counts: Counter[str], where: str) -> Categories:
             f"Column {name!r} of {where} has {len(counts)} different texts: too many for "
             f"categories ({MOST_TOLD} at most)."
         )
-    return _categories(counts)
+    return categories_of(counts)
 
 
-def _categories(counts: Counter[str]) -> Categories:
+def categories_of(counts: Counter[str]) -> Categories:
+    """What is learnt of a column of these texts, if they are categories."""
     known = tuple(sorted(counts))
     by_count = sorted(known, key=lambda text: -counts[text])
     return Categories(known, by_count[0], by_count[-1])
@@ -270,7 +271,7 @@ def _first_name(found: Mapping[str, Codec | Left], sheet: Sheet) -> str | None:
     return None
 
 
-def _usual(codec: Codec, cells: Cells, limit: float) -> frozenset[State]:
+def usual_states(codec: Codec, cells: Cells, limit: float) -> frozenset[State]:
     """The states that more normal rows have than may be foreign."""
     states = codec.read(cells).states
     rows = {state: int((states == state).sum()) for state in State}

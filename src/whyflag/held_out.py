@@ -1,0 +1,104 @@
+"""Scores of normal rows that a detector has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from whyflag.adapters import as_score
+from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.batches import CALL, batch_size
+from whyflag.calibration import Calibration
+from whyflag.checks import check_whole
+from whyflag.progress import steps
+from whyflag.score import evaluate, unit_from
+from whyflag.table import read_table
+
+FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
+MOST = 10_000  # rows that are held out where there are many
+
+Fold = tuple[IntVector, IntVector]  # the positions of the rows to fit to, and of those held out
+
+
+def calibrate(
+    detector: Any, X: Any, rate: float = 0.01, *, held_out: Any = None, seed: int = 0
+) -> Calibration:
+    """An alarm that is true of rows that the detector has not seen.
+
+    Copies of the detector are fitted without some of the rows, and score these: ten times a tenth
+    of fewer than 1,000 rows, five times a fifth of fewer than 5,000, and one fifth of more. Their
+    scores are moved and scaled as the copy's scores of the rows it was fitted to differ from the
+    detector's.
+
+    Args:
+        detector: A fitted estimator of scikit-learn, PyOD or whyflag.
+        X: The normal rows that it was fitted to, (n, d): an array or a DataFrame.
+        rate: The part of normal rows that may raise an alarm.
+        held_out: Normal rows that the detector has not seen, if there are some, (m, d). Then no
+            copies are fitted, and any detector will do.
+        seed: How rows are divided follows from it.
+
+    >>> from whyflag.detectors import GMM
+    >>> rows = np.random.default_rng(0).normal(size=(300, 3))
+    >>> normal = calibrate(GMM().fit(rows), rows)
+    >>> f"{normal.promised:.4f} by {normal.n} rows"
+    '0.0100 by 300 rows'
+    """
+    if held_out is not None:
+        table = read_table(held_out, name="held_out")
+        return Calibration.of(evaluate(as_score(detector), table.values), rate)
+    folds = folds_of(len(X), seed)
+    return Calibration.of(held_out_scores(detector, X, folds), rate)
+
+
+def folds_of(n: int, seed: int) -> list[Fold]:
+    """Which of n rows are held out, and from which others."""
+    check_whole("seed", seed, at_least=0)
+    order = np.random.default_rng(seed).permutation(n)
+    if n >= MANY:
+        held = min(n // 5, MOST)
+        return [(np.sort(order[held:]), np.sort(order[:held]))]
+    k = min(10 if n < FEW else 5, n)
+    return [
+        (np.sort(np.concatenate([*parts[:i], *parts[i + 1 :]])), np.sort(parts[i]))
+        for parts in [np.array_split(order, k)]
+        for i in range(k)
+    ]
+
+
+def held_out_scores(detector: Any, X: Any, folds: Sequence[Fold]) -> Vector:
+    """Scores of the rows that are held out, in the order of the folds.
+
+    Args:
+        detector: A fitted estimator of scikit-learn, PyOD or whyflag. It stays as it is.
+        X: The rows that it was fitted to.
+        folds: Which rows are held out.
+    """
+    from sklearn.base import clone
+
+    if not (hasattr(detector, "fit") and hasattr(detector, "get_params")):
+        raise TypeError(
+            "An alarm is calibrated with a detector that can be fitted anew, such as an estimator "
+            f"of scikit-learn, PyOD or whyflag, got {type(detector).__name__}: give rows that it "
+            "has not seen as `held_out`."
+        )
+    found = []
+    for seen, held in steps(folds, "calibrating", "fit"):
+        other = clone(detector)
+        other.fit(_take(X, seen))
+        of_seen, of_held = (_scores(other, _take(X, rows)) for rows in (seen, held))
+        now = _scores(detector, _take(X, seen))
+        scale = unit_from(now, 2) / unit_from(of_seen, 2)
+        found.append(np.median(now) + scale * (of_held - np.median(of_seen)))
+    return np.concatenate(found)
+
+
+def _take(X: Any, rows: IntVector) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def _scores(detector: Any, X: Any) -> Vector:
+    rows: Matrix = read_table(X).values
+    return evaluate(as_score(detector), rows, batch_size(rows.shape[1], CALL))
