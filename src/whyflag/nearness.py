@@ -27,6 +27,13 @@ def slope(u: Matrix) -> Matrix:
     return 2 * u / (1 + (u / FAR) ** 2) ** 2
 
 
+def bend(u: Matrix) -> Matrix:
+    """Second derivative of the distance."""
+    u = np.clip(u, -LARGEST, LARGEST)
+    q = (u / FAR) ** 2
+    return 2 * (1 - 3 * q) / (1 + q) ** 3
+
+
 def coarse(values: Tensor, digits: int = 9) -> Tensor:
     """Values with their last digits cut off, so that rounding does not decide between equals."""
     return np.round(values, digits)

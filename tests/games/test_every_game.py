@@ -57,5 +57,6 @@ def test_rows_may_be_asked_for_in_any_order(name):
     before = game.n_evaluations.copy()
     np.testing.assert_allclose(game(ALL[1:4], rows), whole[rows, 1:4], atol=1e-7)
     asked = game.n_evaluations - before
-    assert (asked[rows] >= 3).all()
+    # Of few players v̲ knows all coalitions by then.
+    assert (asked[rows] >= (0 if name == "relaxed" else 3)).all()
     assert (asked[[1, 3]] == 0).all()

@@ -3,7 +3,7 @@ import pytest
 
 from benchmarks.worlds import random_mixture
 from whyflag import Domain
-from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.finite_difference import Character, FiniteDifference
 
 
 class Function:
@@ -96,20 +96,39 @@ LEVELS = np.random.default_rng(2).normal(size=3)
     ids=["bowl", "kink", "rectifier", "single", "flat", "no answer", "stairs", "jump"],
 )
 def test_a_score_is_rough_if_it_jumps_beside_a_row(value, rough):
-    sloped = FiniteDifference(Function(value), Domain(3))
-    assert sloped.is_rough(ROWS) == rough
+    score = Function(value)
+    assert Character.of(score, Domain(3, typical=ROWS)).rough == rough
+    assert len(score.asked) == 1
 
 
 def test_without_rows_or_columns_that_slope_nothing_is_rough():
     stairs = Function(lambda X: np.floor(100 * X).sum(axis=1))
-    assert FiniteDifference(stairs, Domain(3)).is_rough(ROWS)
-    assert not FiniteDifference(stairs, Domain(3)).is_rough(np.zeros((0, 3)))
-    assert not FiniteDifference(stairs, Domain(3, binary=[0, 1, 2])).is_rough(np.ones((2, 3)))
+    assert Character.of(stairs, Domain(3, typical=ROWS)).rough
+    assert not Character.of(stairs, Domain(3)).rough
+    flags = Domain(3, binary=[0, 1, 2], typical=np.ones((2, 3)))
+    assert not Character.of(stairs, flags).rough
 
 
 def test_roughness_does_not_depend_on_units():
     """A tall step in one column, seen in the unit of each."""
     unit = np.array([1e-6, 1.0, 1e6])
     jump = Function(lambda X: ((X / unit) ** 2).sum(axis=1) + (X[:, 0] / 1e-6 > ROWS[5, 0] + 0.005))
-    sloped = FiniteDifference(jump, Domain(3, scale=unit))
-    assert sloped.is_rough(ROWS * unit)
+    assert Character.of(jump, Domain(3, scale=unit, typical=ROWS * unit)).rough
+
+
+def test_values_tell_whether_a_score_is_single():
+    domain = Domain(3, typical=ROWS)
+    assert Character.of(Function(lambda X: X.sum(axis=1)), domain).single is False
+    single = Function(lambda X: X.sum(axis=1).astype(np.float32).astype(float))
+    assert Character.of(single, domain).single is True
+    assert Character.of(single, Domain(3)).single is None
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_a_gradient_is_one_call_where_the_precision_is_known(single):
+    score = Function(lambda X: (X**2).sum(axis=1))
+    X = np.array([[3.0, 1.0], [-1.0, 0.0]])
+    value, gradient = FiniteDifference(score, Domain(2), single).value_and_grad(X)
+    assert score.asked == [2 * 5]
+    assert value.tolist() == [10.0, 1.0]
+    np.testing.assert_allclose(gradient, 2 * X, atol=1e-8)

@@ -203,11 +203,11 @@ def test_whether_a_score_is_rough_is_asked_once_of_typical_rows():
     X = np.zeros((2, 1))
     domain = Domain(1, typical=[[0.4], [0.995]])
     problems = Problems(stairs, X, np.zeros((2, 1), bool), domain)
-    assert [problems.select(np.array([i])).rough for i in range(2)] == [True, True]
-    assert sum(asked) == 2 + 2 * 2 * 2
-    assert not Problems(stairs, X, np.zeros((2, 1), bool), Domain(1)).rough
+    assert [problems.select(np.array([i])).character.rough for i in range(2)] == [True, True]
+    assert asked == [2 + 3 * 2 * 2]  # steps of three lengths, either way
+    assert not Problems(stairs, X, np.zeros((2, 1), bool), Domain(1)).character.rough
     smooth = Problems(linear([1.0]), X, np.zeros((2, 1), bool), domain)
-    assert not smooth.rough
+    assert not smooth.character.rough
 
 
 @pytest.mark.parametrize("seed", range(3))

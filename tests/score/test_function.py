@@ -44,13 +44,13 @@ def test_the_audit_goes_on_until_a_row_has_company():
 
 
 @pytest.mark.parametrize("row", [0, -1])
-def test_the_first_and_the_last_row_are_scored_alone(row):
+def test_what_depends_on_the_place_in_a_batch_is_refused(row):
     def unfair(X):
         values = squares(X)
         values[row] += len(X) > COPIES
         return values
 
-    with pytest.raises(ValueError, match="in company and alone"):
+    with pytest.raises(ValueError, match="in two batches"):
         as_score(unfair)(X)
 
 

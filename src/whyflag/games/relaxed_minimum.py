@@ -19,7 +19,7 @@ from whyflag.score import Score, evaluate
 
 BROKEN = 0.5  # of the whole gain, if that is worth explaining: v̲ may exceed e(x) by less
 MOST_PLAYERS = 32  # for which a broken row gets v̂
-DRAWN = 128  # coalitions that are looked at, besides single players and all but one
+DRAWN = 128  # coalitions that are looked at; of more players, single ones and all but one too
 
 
 @final
@@ -128,6 +128,7 @@ class _RelaxedGame(Game):
         self.n_evaluations += minimum.n_evaluations.reshape(n, p + 1).sum(axis=1)
         self.reference = minima[:, 0].copy()
         self.ended = minimum.ended.reshape(n, p + 1).max(axis=1)
+        self._known: Matrix | None = None  # n x 2^p: of all coalitions, where those are few
         self.fallback = self._is_broken()
 
     def doubt(self) -> None:
@@ -137,7 +138,10 @@ class _RelaxedGame(Game):
 
     def _is_broken(self) -> BoolVector:
         """Rows in which the average for some players is worse than the row itself, (n,)."""
-        values = self(_probes(self.n_players))  # n x m
+        probes = _probes(self.n_players)
+        values = self(probes)  # n x m
+        if len(probes) == 2**self.n_players:
+            self._known = values[:, np.argsort(_numbers(probes))]
         empty, full = values[:, 0], values[:, 1]
         # Scores of normal rows vary by √(d/2) units; within twice that nothing is explained.
         varies = np.sqrt(2 * len(self._minima)) * self._unit
@@ -147,6 +151,8 @@ class _RelaxedGame(Game):
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
         chosen = self._chosen(rows)
+        if self._known is not None:
+            return self._known[chosen[:, None], _numbers(z)]
         d = self._domain.n_columns
         keep = (self._domain.expand(z) | self._domain.fixed).T  # d x m
         present, absent = keep.astype(np.float64)[:, None], (~keep).astype(np.float64)[:, None]
@@ -170,9 +176,20 @@ class _RelaxedGame(Game):
         return values
 
 
+def _numbers(coalitions: BoolMatrix) -> IntVector:
+    """Coalitions as numbers, a bit for each player: bool (m, p) -> (m,)."""
+    return np.asarray(coalitions @ (1 << np.arange(coalitions.shape[1])))
+
+
 @lru_cache(maxsize=4)
 def _probes(p: int) -> BoolMatrix:
-    """Coalitions that show whether v̲ holds: none, all, each alone, all but each, and a draw."""
+    """Coalitions that show whether v̲ holds: none, all, and all others if they are few.
+
+    Else each player alone, all but each, and a draw.
+    """
+    if 2**p <= DRAWN:
+        numbers = np.append(0, np.arange(2**p)[:0:-1])
+        return (numbers[:, None] >> np.arange(p)) % 2 == 1
     each = np.eye(p, dtype=np.bool_)
     drawn = np.random.default_rng(0).random((DRAWN, p)) < 0.5
     ends = np.array([[False] * p, [True] * p])

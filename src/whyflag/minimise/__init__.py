@@ -14,12 +14,13 @@ from whyflag.batches import WORK, batches
 from whyflag.checks import check_choice, check_number, check_whole
 from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
-from whyflag.minimise.finite_difference import FiniteDifference
+from whyflag.minimise.finite_difference import FiniteDifference, sloping
 from whyflag.minimise.lines import descend_along_columns
+from whyflag.minimise.newton import FEW, MOST_CALLS, descend_by_parabolas
 from whyflag.minimise.pattern_search import search
 from whyflag.minimise.problem import Moves, Problems, Shape, rounding
 from whyflag.minimise.quasi_newton import FLAT, MEMORY, descend
-from whyflag.minimise.starts import MARGIN, Basin, solve_by_rows, solve_from_several
+from whyflag.minimise.starts import MARGIN, Basin, Look, solve_by_rows, solve_from_several
 from whyflag.outcome import Outcome, ended_if
 from whyflag.records import join_rows, per_row
 from whyflag.score import Gradient, Score, Trees
@@ -166,35 +167,51 @@ class _Solver:
         if trees is not None and trees.by_column:
             solve = partial(self._along_columns, trees=trees)
             return solve_by_rows(problems, solve, self.limits.other_searches)
-        if problems.rough:
+        if problems.character.rough:
             return self._from_several(problems, self._search, self.limits.other_searches)
-        sloped = FiniteDifference(problems.score, problems.domain)
-        somewhere, everywhere = sloped.sloping(problems.points(problems.entry), problems.free)
+        sloped = FiniteDifference(problems.score, problems.domain, problems.character.single)
+        most = max(self.limits.other_descents, self.limits.other_searches)
+        look = Look.of(problems, most, self.basin, sloped)
+        somewhere, everywhere = sloping(look.gradient, problems.free)
         found = Moves.none(problems)
-        found.n_evaluations[:] = sloped.n_calls
         smooth, stairs = np.flatnonzero(somewhere), np.flatnonzero(~somewhere)
         if len(smooth):
             some = problems.select(smooth)
-            down = self._from_several(some, partial(self._descend_differences, sloped=sloped))
-            found.put(smooth, self._search_on(some, down, sloped, everywhere[smooth]))
+            solve = partial(self._descend_differences, sloped=sloped)
+            down = self._from_several(some, solve, look=look.select(smooth))
+            found.put(smooth, self._search_on(some, down, everywhere[smooth]))
         if len(stairs):
-            some = problems.select(stairs)
-            found.put(stairs, self._from_several(some, self._search, self.limits.other_searches))
+            some, others = problems.select(stairs), self.limits.other_searches
+            found.put(stairs, self._from_several(some, self._search, others, look.select(stairs)))
         return found
 
     def _from_several(
-        self, problems: Problems, solve: Callable[[Problems], Moves], others: int | None = None
+        self,
+        problems: Problems,
+        solve: Callable[[Problems], Moves],
+        others: int | None = None,
+        look: Look | None = None,
     ) -> Moves:
         others = self.limits.other_descents if others is None else others
-        return solve_from_several(problems, solve, others, self.basin)
+        return solve_from_several(problems, solve, others, self.basin, look)
 
     def _descend(self, problems: Problems) -> Moves:
         return descend(problems, self.limits.max_gradients, self.limits.flat)
 
     def _descend_differences(self, problems: Problems, sloped: FiniteDifference) -> Moves:
+        most, flat = self.limits.max_differences, self.limits.flat
         by_differences = problems.with_gradient(Gradient(sloped.value_and_grad))
-        down = descend(by_differences, self.limits.max_differences, self.limits.flat)
-        down.n_evaluations[:] *= sloped.n_calls
+        if len(sloped.columns) > FEW or sloped.single:
+            down = descend(by_differences, most, flat, KINK)
+            down.n_evaluations[:] *= sloped.n_calls
+            return down
+        down = descend_by_parabolas(problems, sloped, min(most, MOST_CALLS), flat)
+        # Among kinks slopes lead further than parabolas do.
+        kinked = np.flatnonzero(~down.converged)
+        if len(kinked):
+            again = descend(by_differences.select(kinked), most, flat, KINK)
+            again.n_evaluations[:] *= sloped.n_calls
+            down.put(kinked, again)
         return down
 
     def _along_columns(self, problems: Problems, trees: Trees) -> Moves:
@@ -206,17 +223,9 @@ class _Solver:
         begin.n_evaluations[:] = 1
         return search(problems, begin, self.limits.max_rounds)
 
-    def _search_on(
-        self, problems: Problems, down: Moves, sloped: FiniteDifference, everywhere: BoolVector
-    ) -> Moves:
+    def _search_on(self, problems: Problems, down: Moves, everywhere: BoolVector) -> Moves:
         """Search on where descent knew nothing of some columns, or ended on a slope (a kink)."""
-        by_differences = problems.with_gradient(Gradient(sloped.value_and_grad))
-        _, gradient, _ = by_differences.loss_and_grad(down.u)
-        loose = problems.loose(down.u, gradient)
-        slope = gradient if loose is None else gradient * loose
-        down.n_evaluations[:] += sloped.n_calls
-        kinked = (np.abs(slope).max(axis=1) > KINK) | ~down.converged
-        unsure = np.flatnonzero(kinked | ~everywhere)
+        unsure = np.flatnonzero(~down.converged | ~everywhere)
         if len(unsure):
             begin = down.select(unsure)
             begin.n_evaluations[:] = 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.score import Score
@@ -22,61 +23,124 @@ SEEN = 1e-12  # of a value: a shorter step would drown in its rounding
 class FiniteDifference:
     """Central differences of any score; zero where the score is piecewise constant.
 
-    Binary columns have no slope: a value between 0 and 1 would mean nothing to the score.
+    Binary columns have no slope: a value between 0 and 1 would mean nothing to the score. A call
+    of a score may take a second whatever its size, so a gradient is one call, where it is known
+    whether the score is computed in single precision.
+
+    Args:
+        score: The score.
+        domain: The scales, and the columns that have slopes.
+        single: Whether the score is computed in single precision; None: its values tell.
     """
 
-    def __init__(self, score: Score, domain: Domain) -> None:
+    def __init__(self, score: Score, domain: Domain, single: bool | None = None) -> None:
         self.score = score
-        self._scale = domain.scale
-        self._columns = np.flatnonzero(~(domain.binary | domain.fixed))
-        self.n_calls = 1 + 2 * len(self._columns)  # of the score, for each gradient
+        self.scale = domain.scale
+        self.single = single
+        self.columns: IntVector = np.flatnonzero(~(domain.binary | domain.fixed))  # k
+        self.n_calls = 1 + 2 * len(self.columns)  # rows that are scored for each gradient
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The score and its differences: (n, d) -> (n,), (n, d)."""
-        value = self.score(X)
-        with np.errstate(over="ignore"):
-            single = value == value.astype(np.float32)  # n
-        return value, self._gradient(X, np.where(single, STEP_SINGLE, STEP))
-
-    def is_rough(self, X: Matrix) -> bool:
-        """Whether the score jumps about near some of the rows, as neighbours and forests do.
-
-        There a slope tells nothing of what a step brings: a step a little longer finds another.
-        """
-        if len(X) == 0 or len(self._columns) == 0:
-            return False
-        _, short = self.value_and_grad(X)
-        wide = self._gradient(X, np.full(len(X), STEP_WIDE))
-        short, wide = short * self._scale, wide * self._scale
-        largest = np.maximum(np.abs(short), np.abs(wide)).max(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):  # where the score has no answer
-            return bool((np.abs(wide - short) > JUMP * largest).any())
-
-    def _gradient(self, X: Matrix, step: Vector) -> Matrix:
-        """Differences over a step of each row, in scales: (n, d), (n,) -> (n, d)."""
-        step = step[:, None] * self._scale[self._columns]  # n x k
-        step = np.maximum(step, SEEN * np.abs(X[:, self._columns]))
         gradient = np.zeros_like(X)
-        for rows in batches(len(X), 2 * len(self._columns) * X.shape[1]):
-            gradient[rows, self._columns] = self._differences(X[rows], step[rows])
-        return gradient
+        if self.single is None:
+            value = self.score(X)
+            step = np.where(is_single(value), STEP_SINGLE, STEP)
+            for rows in batches(len(X), (self.n_calls - 1) * X.shape[1]):
+                pairs = self.pairs(X[rows], step[rows])
+                gradient[rows, self.columns] = pairs.slopes(self.score(pairs.flat))
+            return value, gradient
+        value = np.empty(len(X))
+        for rows in batches(len(X), self.n_calls * X.shape[1]):
+            pairs = self.pairs(X[rows], np.full(len(X[rows]), self.step))
+            values = self.score(np.vstack([X[rows], pairs.flat]))
+            value[rows], sides = values[: len(pairs.made)], values[len(pairs.made) :]
+            gradient[rows, self.columns] = pairs.slopes(sides)
+        return value, gradient
 
-    def sloping(self, X: Matrix, free: BoolMatrix) -> tuple[BoolVector, BoolVector]:
-        """Whether each row has a slope in any of its free columns, and in all: (n, d) -> (n,)."""
-        _, gradient = self.value_and_grad(X)
-        return (free & (gradient != 0)).any(axis=1), (~free | (gradient != 0)).all(axis=1)
+    @property
+    def step(self) -> float:
+        """How long a step is, in scales, where it is known whether the score is single."""
+        return STEP_SINGLE if self.single else STEP
 
-    def _differences(self, X: Matrix, step: Matrix) -> Matrix:
-        n, d = X.shape
-        k = len(self._columns)
-        if k == 0:
-            return np.zeros((n, 0))
-        points = np.broadcast_to(X[:, None, None, :], (n, 2, k, d)).copy()
+    def pairs(self, X: Matrix, step: Vector) -> Pairs:
+        """Points on both sides of rows, over a step of each in scales: (n, d), (n,)."""
+        columns, k = self.columns, len(self.columns)
+        steps = step[:, None] * self.scale[columns]  # n x k
+        steps = np.maximum(steps, SEEN * np.abs(X[:, columns]))
+        points = np.broadcast_to(X[:, None, None, :], (len(X), 2, k, X.shape[1])).copy()
         each = np.arange(k)
-        points[:, 0, each, self._columns] += step
-        points[:, 1, each, self._columns] -= step
-        ahead, behind = np.moveaxis(self.score(points.reshape(-1, d)).reshape(n, 2, k), 1, 0)
+        points[:, 0, each, columns] += steps
+        points[:, 1, each, columns] -= steps
         # Divide by the step that was made, which rounding may have changed.
-        made = points[:, 0, each, self._columns] - points[:, 1, each, self._columns]  # n x k
+        return Pairs(points, points[:, 0, each, columns] - points[:, 1, each, columns])
+
+
+@final
+@dataclass(frozen=True)
+class Pairs:
+    """Two points for each column of each row, one on either side."""
+
+    points: Tensor  # n x 2 x k x d
+    made: Matrix  # n x k: how far they are apart
+
+    @property
+    def flat(self) -> Matrix:
+        """The points one after another."""
+        return self.points.reshape(-1, self.points.shape[-1])
+
+    def slopes(self, values: Vector) -> Matrix:
+        """Slopes by the scores of the points: (n 2 k,) -> (n, k)."""
+        ahead, behind = np.moveaxis(values.reshape(self.points.shape[:3]), 1, 0)
         with np.errstate(invalid="ignore"):  # ∞ − ∞ where the score has no answer
-            return np.asarray((ahead - behind) / made)
+            return np.asarray((ahead - behind) / self.made)
+
+
+@final
+@dataclass(frozen=True)
+class Character:
+    """What a score is like at typical rows: seen by one call of it.
+
+    Attributes:
+        values: Its values there, (n,).
+        single: Whether all of them are numbers of single precision; None without rows.
+        rough: Whether it jumps about near some of them, as neighbours and forests do. There a
+            slope tells nothing of what a step brings: a step a little longer finds another.
+    """
+
+    values: Vector
+    single: bool | None
+    rough: bool
+
+    @classmethod
+    def of(cls, score: Score, domain: Domain) -> Character:
+        """That of a score at the typical rows of a domain."""
+        X = domain.typical
+        if len(X) == 0:
+            return cls(np.empty(0), None, False)
+        sloped = FiniteDifference(score, domain)
+        widths = (STEP, STEP_SINGLE, STEP_WIDE)
+        pairs = [sloped.pairs(X, np.full(len(X), width)) for width in widths]
+        values = score(np.vstack([X, *(some.flat for some in pairs)]))
+        value, *sides = np.split(values, np.cumsum([len(X), *(len(p.flat) for p in pairs[:-1])]))
+        slopes = [
+            some.slopes(side) * sloped.scale[sloped.columns]
+            for some, side in zip(pairs, sides, strict=True)
+        ]  # 3 of n x k
+        alike = is_single(value)
+        short, wide = np.where(alike[:, None], slopes[1], slopes[0]), slopes[2]
+        largest = np.maximum(np.abs(short), np.abs(wide)).max(axis=1, initial=0, keepdims=True)
+        with np.errstate(invalid="ignore"):  # where the score has no answer
+            jumps = np.abs(wide - short) > JUMP * largest
+        return cls(value, bool(alike.all()), bool(jumps.any()))
+
+
+def is_single(value: Vector) -> BoolVector:
+    """Which values are numbers of single precision, (n,)."""
+    with np.errstate(over="ignore"):
+        return np.asarray(value == value.astype(np.float32))
+
+
+def sloping(gradient: Matrix, free: BoolMatrix) -> tuple[BoolVector, BoolVector]:
+    """Whether each row has a slope in any of its free columns, and in all: (n, d) -> (n,)."""
+    return (free & (gradient != 0)).any(axis=1), (~free | (gradient != 0)).all(axis=1)

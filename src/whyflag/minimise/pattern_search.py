@@ -40,7 +40,7 @@ def search(problems: Problems, begin: Moves, max_rounds: int) -> Moves:
             some, u[which], step[which], target[which]
         )
         best_u, best_loss, n_more = _try_together(
-            some, u[which], values, value_losses, last_move[which]
+            some, u[which], loss[which], values, value_losses, last_move[which]
         )
         ended.n_evaluations[which] += n_tried + n_more
         better = best_loss < loss[which] - rounding(loss[which], GAIN)
@@ -85,12 +85,16 @@ def _try_columns(
 
 
 def _try_together(
-    problems: Problems, u: Matrix, values: Matrix, value_losses: Matrix, last_move: Matrix
+    problems: Problems,
+    u: Matrix,
+    now: Vector,
+    values: Matrix,
+    value_losses: Matrix,
+    last_move: Matrix,
 ) -> tuple[Matrix, Vector, int]:
     """Lowest of: the best column, the best 2, 4, 8 … columns together, the last move again."""
     order = value_losses.argsort(axis=1, kind="stable")
     rank = order.argsort(axis=1, kind="stable")  # b x d: 0 is the best column
-    now = problems.loss(u)
     gainful = value_losses < now[:, None]
     trials = [np.where((rank < 1) & gainful, values, u)]
     together = 2
@@ -98,11 +102,10 @@ def _try_together(
         trials.append(np.where((rank < together) & gainful, values, u))
         together *= 2
     trials += [trials[0] + last_move, u + 2 * last_move]
-    best_u, best_loss = u, np.full(len(u), np.inf)
-    for trial in trials:
-        trial = problems.project(np.where(problems.free, trial, 0.0))
-        trial_loss = problems.loss(trial)
-        lower = trial_loss < best_loss
-        best_u = np.where(lower[:, None], trial, best_u)
-        best_loss = np.where(lower, trial_loss, best_loss)
-    return best_u, best_loss, len(trials) + 1
+    several = np.array([problems.project(np.where(problems.free, trial, 0.0)) for trial in trials])
+    losses = problems.losses(several)  # t x b
+    best = losses.argmin(axis=0)
+    each = np.arange(len(u))
+    lowest = losses[best, each]
+    best_u = np.where(np.isfinite(lowest)[:, None], several[best, each], u)
+    return best_u, lowest, len(trials)

@@ -10,9 +10,10 @@ from typing import Any, Literal, TypeVar, final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector, pick
+from whyflag.batches import batches
 from whyflag.domain import Domain
-from whyflag.minimise.finite_difference import FiniteDifference
-from whyflag.nearness import distance, slope
+from whyflag.minimise.finite_difference import Character
+from whyflag.nearness import bend, distance, slope
 from whyflag.score import Curvature, Gradient, Score
 
 Shape = Literal["box", "ball"]
@@ -126,10 +127,22 @@ class Problems:
 
     def loss(self, u: Matrix) -> Vector:
         """Loss of moves; infinite where the score has no answer."""
-        value = self.score(self.points(u))
+        return self.loss_by(self.score(self.points(u)), u)
+
+    def loss_by(self, value: Vector, u: Matrix) -> Vector:
+        """Loss of moves by the scores of their points."""
         with np.errstate(over="ignore", invalid="ignore"):
             loss = value / self.unit + self._distance(u)
         return np.where(np.isfinite(loss), loss, np.inf)
+
+    def losses(self, several: Tensor) -> Matrix:
+        """Loss of several moves of each problem, in one call: (s, b, d) -> (s, b)."""
+        s, b, d = several.shape
+        losses = np.empty((s, b))
+        for some in batches(s, b * d):
+            these = self.begun_from(several[some])
+            losses[some] = these.loss(these.start).reshape(-1, b)
+        return losses
 
     def loss_and_grad(self, u: Matrix) -> tuple[Vector, Matrix, IntVector]:
         """Loss, its gradient by the moves, and which of the curvatures rules.
@@ -146,12 +159,21 @@ class Problems:
         with np.errstate(over="ignore", invalid="ignore"):
             loss = value / self.unit + self._distance(u)
             gradient = np.asfortranarray(gradient) * (self.domain.scale / self.unit)
-            gradient += self.penalty[:, None] * slope(u)
-            if self.leash.any():
-                gradient += (2 * self.leash)[:, None] * (u - self.entry)
+            gradient += self.pull(u)
         known = np.isfinite(loss) & (np.isfinite(gradient) | ~self.free).all(axis=1)
         gradient = np.where(self.free & known[:, None], gradient, 0.0)
         return np.where(known, loss, np.inf), gradient, regime
+
+    def pull(self, u: Matrix) -> Matrix:
+        """Slopes of what moves cost by themselves, (b, d)."""
+        pull = self.penalty[:, None] * slope(u)
+        if self.leash.any():
+            pull += (2 * self.leash)[:, None] * (u - self.entry)
+        return pull
+
+    def stiffness(self, u: Matrix) -> Matrix:
+        """Second derivatives of what moves cost by themselves, (b, d)."""
+        return self.penalty[:, None] * bend(u) + (2 * self.leash)[:, None]
 
     @property
     def rows(self) -> tuple[IntVector, IntVector]:
@@ -165,10 +187,9 @@ class Problems:
         return self._asked_once("typical loss", self._highest_typical_loss)
 
     @property
-    def rough(self) -> bool:
-        """Whether the score jumps about near typical rows, so that its slopes tell nothing."""
-        sloped = FiniteDifference(self.score, self.domain)
-        return self._asked_once("rough", lambda: sloped.is_rough(self.domain.typical))
+    def character(self) -> Character:
+        """What the score is like near typical rows."""
+        return self._asked_once("character", lambda: Character.of(self.score, self.domain))
 
     def project(self, u: Matrix) -> Matrix:
         """The nearest feasible move; one that is a hair inside a bound is at it.
@@ -209,7 +230,8 @@ class Problems:
         rows = self.domain.typical
         if len(rows) == 0:
             return -np.inf
-        losses = self.score(rows) / self.unit
+        seen: Character | None = self._answers.get("character")
+        losses = (self.score(rows) if seen is None else seen.values) / self.unit
         # Of heavy tails some typical rows are outliers. Scores of normal rows vary by √(d/2) units.
         return float(min(losses.max(), losses.min() + np.sqrt(2 * rows.shape[1])))
 

@@ -28,7 +28,9 @@ FORETOLD = 0.1  # of a gain: who foretold it better than that may make longer st
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def descend(problems: Problems, max_evaluations: int, flat: float = FLAT) -> Moves:
+def descend(
+    problems: Problems, max_evaluations: int, flat: float = FLAT, steep: float = np.inf
+) -> Moves:
     """Minimise every problem from its start, never going up by more than rounding.
 
     One evaluation of the batch is one trial of every problem in it: a problem whose trial is not
@@ -45,7 +47,7 @@ def descend(problems: Problems, max_evaluations: int, flat: float = FLAT) -> Mov
         if done.any():
             which = state.which[done]
             ended.u[which], ended.loss[which] = state.u[done], state.loss[done]
-            ended.converged[which] = state.arrived[done]
+            ended.converged[which] = (state.arrived & (_largest(state.slope) <= steep))[done]
             ended.n_evaluations[which] = n_evaluations
             if done.all():
                 break

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.batches import batches
+from whyflag.minimise.finite_difference import FiniteDifference
 from whyflag.minimise.metric import Metric
 from whyflag.minimise.problem import Moves, Problems, rounding
 from whyflag.nearness import distance
@@ -20,7 +23,11 @@ SHARE = 0.5  # of the lowest end's gain: an end that gains as much is normal too
 
 
 def solve_from_several(
-    problems: Problems, solve: Callable[[Problems], Moves], n_others: int, basin: Basin
+    problems: Problems,
+    solve: Callable[[Problems], Moves],
+    n_others: int,
+    basin: Basin,
+    look: Look | None = None,
 ) -> Moves:
     """Solve every problem from several places, and keep one of the ends.
 
@@ -36,27 +43,26 @@ def solve_from_several(
             normal if its loss is no higher than that of typical rows. Where there is none, as
             where a gross value is kept, it is one that gains at least half of what the lowest
             end gains on the row itself.
+        look: What was seen around the rows, if they have been looked at already.
     """
     b = len(problems)
-    places, n_places = _best_places(problems, n_others)
-    n_looked = np.full(b, n_places)
+    look = Look.of(problems, n_others, basin) if look is None else look
+    places = look.places[:n_others]
+    n_looked = np.full(b, look.n_looked)
     known = _parabolas(problems) is not None
     if basin == "nearest" and not known:
-        for i, place in enumerate(places):
-            places[i], n_tried = _first_normal(problems, place)
-            n_looked += n_tried
+        places = _first_normal(problems, places, look.entry)
+        n_looked += len(places) * (WAY - 1)
     # Descent from a row far away leaps; in which basin it ends may hang on rounding. Bottoms of
     # parabolas are where they are.
     if basin == "lowest" or not known:
-        places.insert(0, problems.start)
-    starts = np.stack(places)  # s x b x d
-    found = solve(problems.begun_from(starts))
+        places = np.concatenate([problems.start[None], places])
+    found = solve(problems.begun_from(places))
     loss = found.loss.reshape(-1, b)  # s x b
     if basin == "lowest":
         chosen = _first_of_least(loss)
     else:
-        normal = _is_normal(problems, loss)
-        n_looked += 1
+        normal = _is_normal(problems, loss, look.entry)
         far = distance(found.u).sum(axis=1).reshape(-1, b)
         chosen = _first_of_least(np.where(normal, far, np.inf))
     return _chosen(found, chosen, n_looked)
@@ -73,12 +79,12 @@ def solve_by_rows(problems: Problems, solve: Callable[[Problems], Moves], n_othe
     domain = problems.domain
     center = (domain.center - whole.X) / domain.scale
     center = whole.project(np.where(whole.free & np.isfinite(center), center, 0.0))
-    places, n_places = _best_places(whole, n_others)
-    ends = solve(whole.begun_from(np.stack([center, *places])))
+    look = Look.of(whole, n_others, "lowest")
+    ends = solve(whole.begun_from(np.stack([center, *look.places])))
     u = ends.u.reshape(-1, *whole.X.shape)[:, row]  # s x b x d
     found = solve(problems.begun_from(np.where(problems.free, u, 0.0)))
     n_looked = np.zeros(len(problems), dtype=np.int64)
-    n_looked[first] = n_places + len(u)
+    n_looked[first] = look.n_looked + len(u)
     best = _chosen(found, _first_of_least(found.loss.reshape(len(u), -1)), n_looked + 1)
     # A row that is as good as any place is its own start.
     stay = problems.loss(problems.entry)
@@ -100,26 +106,81 @@ def _chosen(found: Moves, chosen: IntVector, n_looked: IntVector) -> Moves:
     )
 
 
-def _first_normal(problems: Problems, place: Matrix) -> tuple[Matrix, IntVector]:
+@final
+@dataclass(frozen=True)
+class Look:
+    """What is seen around each row before anything is solved, in one call of the score."""
+
+    places: Tensor  # s x b x d: moves to the places, the best first
+    entry: Vector  # b: the loss of the row itself; NaN where nobody asked
+    gradient: Matrix  # b x d: of the score there, by differences; zero where nobody asked
+    n_looked: int  # points of each problem
+
+    @classmethod
+    def of(
+        cls, problems: Problems, n: int, basin: Basin, sloped: FiniteDifference | None = None
+    ) -> Look:
+        """Look at the places, of which the best n count; at the entry; and at its slopes."""
+        places = list(_places(problems))
+        asked = basin == "nearest" or sloped is not None
+        several = np.array([problems.entry, *places][not asked :])
+        several = several.reshape(-1, *problems.X.shape)
+        if sloped is None:
+            losses, n_sides = problems.losses(several), 0
+            gradient = np.zeros_like(problems.X)
+        else:
+            losses, gradient = _with_slopes(problems, several, sloped)
+            n_sides = sloped.n_calls - 1
+        entry = losses[0] if asked else np.full(len(problems), np.nan)
+        best = _best(problems, places, losses[asked:], n)
+        return cls(best, entry, gradient, len(several) + n_sides)
+
+    def select(self, which: IntVector) -> Look:
+        """What is seen around some of the rows."""
+        places, gradient = self.places[:, which], self.gradient[which]
+        return Look(places, self.entry[which], gradient, self.n_looked)
+
+
+def _with_slopes(
+    problems: Problems, several: Tensor, sloped: FiniteDifference
+) -> tuple[Matrix, Matrix]:
+    """Losses of several moves, and the slopes at the first: (s, b, d) -> (s, b), (b, d)."""
+    at = problems.points(problems.entry)
+    if sloped.single is None:  # without typical rows, where the value has to tell
+        value, gradient = sloped.value_and_grad(at)
+        return problems.loss_by(value, problems.entry)[None], gradient
+    b = len(problems)
+    pairs = sloped.pairs(at, np.full(b, sloped.step))
+    flat = problems.begun_from(several)
+    points = np.vstack([flat.points(flat.start), pairs.flat])
+    values = np.concatenate([problems.score(points[some]) for some in batches(*points.shape)])
+    gradient = np.zeros(at.shape)
+    gradient[:, sloped.columns] = pairs.slopes(values[len(flat) :])
+    return flat.loss_by(values[: len(flat)], flat.start).reshape(-1, b), gradient
+
+
+def _first_normal(problems: Problems, places: Tensor, entry: Vector) -> Tensor:
     """The first normal point on the straight way from each row to a place, or the place.
 
-    From there the way down is short, and the end is as near to the row as the place allows. Also
-    tells how many points were looked at: (b, d), (b,).
+    From there the way down is short, and the end is as near to the row as the place allows. All
+    points of the ways are looked at in one call: (s, b, d), (b,) -> (s, b, d).
     """
-    found = place.copy()
-    n_tried = np.zeros(len(problems), dtype=np.int64)
+    if len(places) == 0:
+        return places
+    parts = np.arange(1, WAY)[:, None, None] / WAY
+    ways = np.array(
+        [problems.project(problems.entry + parts * (place - problems.entry)) for place in places]
+    ).reshape(-1, *problems.X.shape)  # s (w − 1) x b x d
+    losses = problems.losses(ways).reshape(len(places), WAY - 1, -1)
+    begin = np.broadcast_to(problems.entry, places.shape)[:, None]
+    points = np.concatenate(
+        [begin, ways.reshape(len(places), WAY - 1, *problems.X.shape), places[:, None]], axis=1
+    )  # s x (w + 1) x b x d
     limit = problems.typical_loss + MARGIN * max(abs(problems.typical_loss), 1.0)
-    left = np.arange(len(problems))
-    for part in np.arange(WAY) / WAY:
-        some = problems.select(left)
-        point = some.project(some.entry + part * (place[left] - some.entry))
-        normal = some.loss(point) <= limit
-        n_tried[left] += 1
-        found[left[normal]] = point[normal]
-        left = left[~normal]
-        if len(left) == 0:
-            break
-    return found, n_tried
+    normal = np.ones(points.shape[:3], dtype=np.bool_)
+    normal[:, 0], normal[:, 1:-1] = entry <= limit, losses <= limit
+    first = normal.argmax(axis=1)[:, None, :, None]  # s x 1 x b x 1
+    return np.take_along_axis(points, first, axis=1)[:, 0]
 
 
 def _first_of_least(values: Matrix) -> np.ndarray:
@@ -128,32 +189,29 @@ def _first_of_least(values: Matrix) -> np.ndarray:
     return (values <= least + rounding(least, MARGIN)).argmax(axis=0)
 
 
-def _is_normal(problems: Problems, loss: Matrix) -> BoolMatrix:
-    """Which ends are normal: (s, b) -> bool (s, b), at least one of each problem."""
+def _is_normal(problems: Problems, loss: Matrix, entry: Vector) -> BoolMatrix:
+    """Which ends are normal: (s, b), (b,) -> bool (s, b), at least one of each problem."""
     lowest = loss.min(axis=0)  # b
     with np.errstate(invalid="ignore"):  # where nothing is finite
-        half_way = lowest + SHARE * (problems.loss(problems.entry) - lowest)
+        half_way = lowest + SHARE * (entry - lowest)
     limit = np.where(lowest <= problems.typical_loss, problems.typical_loss, half_way)
     limit += rounding(lowest, MARGIN)
     return (np.isfinite(loss) & (loss <= limit)) | (loss == lowest)
 
 
-def _best_places(problems: Problems, n: int) -> tuple[list[Matrix], int]:
-    """The n places of lowest loss, besides the row's own, and how many were looked at."""
+def _best(problems: Problems, places: list[Matrix], losses: Matrix, n: int) -> Tensor:
+    """The n places of lowest loss, of equal ones the first: (s, b) -> (n, b, d)."""
     kept: list[Matrix] = []
-    losses: list[Vector] = []
-    n_looked = 0
-    for place in _places(problems):
-        n_looked += 1
-        loss = problems.loss(place)
+    lowest: list[Vector] = []
+    for place, loss in zip(places, losses, strict=True):
         for i in range(len(kept)):
-            lower = loss < losses[i] - rounding(losses[i], MARGIN)
+            lower = loss < lowest[i] - rounding(lowest[i], MARGIN)
             place, kept[i] = _swap(lower[:, None], place, kept[i])
-            loss, losses[i] = _swap(lower, loss, losses[i])
+            loss, lowest[i] = _swap(lower, loss, lowest[i])
         if len(kept) < n:
             kept.append(place)
-            losses.append(loss)
-    return kept, n_looked
+            lowest.append(loss)
+    return np.array(kept).reshape(-1, *problems.X.shape)
 
 
 def _swap(where: np.ndarray, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, final
 
@@ -14,8 +15,11 @@ from whyflag.score.answers import check_finite, lower_median, refuse_other_answe
 if TYPE_CHECKING:
     from whyflag.score.base import Score
 
-FEW = 4  # rows that are asked for alone
-COPIES = 8  # of each of them, that are asked for together
+HEAD = 64  # rows that are asked for again
+Refuse = Callable[[Vector, Vector, Matrix, str], None]
+
+FEW = 4  # rows of which copies are asked for
+COPIES = 8  # of each of them
 
 
 class Question(ABC):
@@ -55,7 +59,8 @@ class Audit:
 class Fixed(Question):
     """Is the score a fixed function of each row by itself?
 
-    The first rows it sees are scored again, and a few of them alone. A score that is random, or
+    The first rows it sees are scored again in another order, one of them alone, and copies of a
+    few of them. A score that is random, or
     that depends on the other rows of its batch, makes every attribution by perturbation
     meaningless, so it is refused. (One that turns random later is found by `Explainer`.)
     """
@@ -81,21 +86,29 @@ class Fixed(Question):
                 one, other, rows, complaint, typical=typical, precision=score.precision
             )
 
-        head = X[:64]
-        first, second = score.function(head), score.function(head)
-        refuse(first, second, head, "is random: scored twice, one batch got")
-        which = np.unique(np.linspace(0, len(X) - 1, FEW).astype(int))
-        rows, several = X[which], np.repeat(X[which], COPIES, axis=0)
-        alone = np.array([_alone(score, rows[i : i + 1]) for i in range(len(rows))])
+        head = X[:HEAD]
+        try:
+            self._in_other_company(score, X, values, refuse)
+        except ValueError:
+            first, second = score.function(head), score.function(head)
+            refuse(first, second, head, "is random: scored twice, one batch got")
+            raise
+
+    def _in_other_company(self, score: Score, X: Matrix, values: Vector, refuse: Refuse) -> None:
+        """Three calls, since one may take a second whatever its size."""
         company = "depends on the other rows of the batch:"
-        refuse(values[which], alone, rows, f"{company} in company and alone, a row got")
-        copies = [score.function(part) for part in np.split(several, len(rows))]
-        refuse(
-            np.repeat(alone, COPIES),
-            np.concatenate(copies),
-            several,
-            f"{company} alone and among copies of itself, a row got",
-        )
+        # What stands out of its batch is another number alone, if the batch counts.
+        odd = int(np.argmax(np.abs(values - lower_median(values))))
+        alone = np.array([_alone(score, X[odd : odd + 1])])
+        refuse(values[[odd]], alone, X[[odd]], f"{company} in company and alone, a row got")
+        head = X[:HEAD]
+        again = score.function(np.ascontiguousarray(head[::-1]))[::-1]
+        refuse(values[: len(head)], again, head, f"{company} in two batches, a row got")
+        which = np.unique(np.append(np.linspace(0, len(X) - 1, FEW).astype(int), odd))
+        several = np.repeat(X[which], COPIES, axis=0)
+        copies = score.function(several)
+        among = f"{company} in company and among copies of itself, a row got"
+        refuse(np.repeat(values[which], COPIES), copies, several, among)
 
 
 def _alone(score: Score, x: Matrix) -> float:
