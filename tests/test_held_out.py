@@ -7,7 +7,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from whyflag import Ensemble, Explainer, calibrate
 from whyflag.detectors import GMM
-from whyflag.held_out import MOST, folds_of, held_out_scores
+from whyflag.held_out import MOST, Part, folds_of, held_out_scores
 
 ROWS = np.random.default_rng(0).normal(size=(300, 3))
 
@@ -47,7 +47,7 @@ def test_rows_are_scored_by_copies_that_have_not_seen_them():
     X = np.r_[np.zeros(99), 100.0][:, None]
     detector = Mean().fit(X)
     folds = folds_of(100, 0)
-    scores = held_out_scores(detector, X, folds)
+    scores = held_out_scores(detector, [Part(X[seen], X[seen], X[held]) for seen, held in folds])
     positions = np.concatenate([held for _, held in folds])
     # The copy that has not seen the odd row is fitted to zeros, and all its scores are 0: it is
     # moved by what the detector says of these, 10, and not scaled.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
@@ -18,8 +19,6 @@ from whyflag.table import read_table
 
 FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
 MOST = 10_000  # rows that are held out where there are many
-
-Fold = tuple[IntVector, IntVector]  # the positions of the rows to fit to, and of those held out
 
 
 def calibrate(
@@ -49,12 +48,15 @@ def calibrate(
     if held_out is not None:
         table = read_table(held_out, name="held_out")
         return Calibration.of(evaluate(as_score(detector), table.values), rate)
-    folds = folds_of(len(X), seed)
-    return Calibration.of(held_out_scores(detector, X, folds), rate)
+    parts = [
+        Part(_take(X, seen), _take(X, seen), _take(X, held))
+        for seen, held in folds_of(len(X), seed)
+    ]
+    return Calibration.of(held_out_scores(detector, parts), rate)
 
 
-def folds_of(n: int, seed: int) -> list[Fold]:
-    """Which of n rows are held out, and from which others."""
+def folds_of(n: int, seed: int) -> list[tuple[IntVector, IntVector]]:
+    """Positions of rows to fit to, and of those that are held out, for each copy."""
     check_whole("seed", seed, at_least=0)
     order = np.random.default_rng(seed).permutation(n)
     if n >= MANY:
@@ -68,13 +70,28 @@ def folds_of(n: int, seed: int) -> list[Fold]:
     ]
 
 
-def held_out_scores(detector: Any, X: Any, folds: Sequence[Fold]) -> Vector:
-    """Scores of the rows that are held out, in the order of the folds.
+@final
+@dataclass(frozen=True)
+class Part:
+    """Rows that a copy of a detector is fitted to, and rows that it has not seen.
+
+    Attributes:
+        known: The rows for the copy, as the detector knows them, (n, d).
+        seen: The same as the copy gets them: what is learnt of columns may be learnt anew.
+        held: The others, (m, d).
+    """
+
+    known: Any
+    seen: Any
+    held: Any
+
+
+def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
+    """Scores of the rows that are held out, one part after another.
 
     Args:
         detector: A fitted estimator of scikit-learn, PyOD or whyflag. It stays as it is.
-        X: The rows that it was fitted to.
-        folds: Which rows are held out.
+        parts: Which rows are held out, and from which others.
     """
     from sklearn.base import clone
 
@@ -85,11 +102,11 @@ def held_out_scores(detector: Any, X: Any, folds: Sequence[Fold]) -> Vector:
             "has not seen as `held_out`."
         )
     found = []
-    for seen, held in steps(folds, "calibrating", "fit"):
+    for part in steps(parts, "calibrating", "fit"):
         other = clone(detector)
-        other.fit(_take(X, seen))
-        of_seen, of_held = (_scores(other, _take(X, rows)) for rows in (seen, held))
-        now = _scores(detector, _take(X, seen))
+        other.fit(part.seen)
+        of_seen, of_held = _scores(other, part.seen), _scores(other, part.held)
+        now = _scores(detector, part.known)
         scale = unit_from(now, 2) / unit_from(of_seen, 2)
         found.append(np.median(now) + scale * (of_held - np.median(of_seen)))
     return np.concatenate(found)

@@ -25,7 +25,7 @@ from whyflag.domain import Domain
 from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
 from whyflag.files.documents import read_document, write_document
-from whyflag.held_out import Fold, folds_of, held_out_scores
+from whyflag.held_out import Part, folds_of, held_out_scores
 from whyflag.methods import NEAR, get_method
 from whyflag.prepared import prepare
 from whyflag.score import evaluate
@@ -85,13 +85,12 @@ class Model:
         there raises it as well. `detector.contamination` is the part of them that may.
         """
         sheet = Sheet.of(table)
-        values = schema.encode(sheet).rows.values
-        frame = pd.DataFrame(values, columns=list(schema.encoded_columns))
+        frame = _frame(schema.encode(sheet).rows)
+        values = frame.to_numpy()
         detector.fit(frame)
-        folds = folds_of(len(sheet), detector.random_state)
         rate = detector.contamination
-        scores = held_out_scores(detector, frame, folds)
-        foreign = _foreign(schema, sheet, folds, rate)
+        parts, foreign = _parts_of(schema, sheet, frame, rate, detector.random_state)
+        scores = held_out_scores(detector, parts)
         threshold, promised = alarm(np.where(foreign, np.inf, scores), rate)
         # As far again as from the most normal row to the alarm.
         lowest = float(evaluate(detector.to_score(), values).min())
@@ -226,14 +225,22 @@ class Model:
         return model
 
 
-def _foreign(schema: Schema, sheet: Sheet, folds: Sequence[Fold], rare: float) -> BoolVector:
-    """Which held-out rows have a foreign cell by what is learnt without them, fold by fold."""
-    return np.concatenate(
-        [
-            relearnt(schema, sheet.take(seen), rare).encode(sheet.take(held)).foreign.any(axis=1)
-            for seen, held in folds
-        ]
-    )
+def _parts_of(
+    schema: Schema, sheet: Sheet, known: pd.DataFrame, rare: float, seed: int
+) -> tuple[list[Part], BoolVector]:
+    """Rows to hold out, read by what is learnt without them, and which have a foreign cell then."""
+    parts, foreign = [], []
+    for seen, held in folds_of(len(sheet), seed):
+        # As few rows as before are rare, though there are less.
+        again = relearnt(schema, sheet.take(seen), rare * len(sheet) / len(seen))
+        of_seen, of_held = (again.encode(sheet.take(rows)) for rows in (seen, held))
+        foreign.append(of_held.foreign.any(axis=1))
+        parts.append(Part(known.iloc[seen], *map(_frame, (of_seen.rows, of_held.rows))))
+    return parts, np.concatenate(foreign)
+
+
+def _frame(rows: Table) -> pd.DataFrame:
+    return pd.DataFrame(rows.values, columns=list(rows.columns or ()))
 
 
 def _part(name: Any) -> str:

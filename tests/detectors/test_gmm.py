@@ -112,3 +112,18 @@ def test_an_unfitted_detector_cannot_be_explained():
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         GMM(**settings).fit(three_clusters(50, 0))
+
+
+def test_of_very_many_rows_some_are_fitted_to():
+    rows = np.random.default_rng(0).normal(size=(3000, 3)) * [1, 10, 100]
+    some = GMM(2, max_rows=500).fit(rows)
+    whole = GMM(2).fit(rows)
+    assert some.spread_.tolist() == whole.spread_.tolist()
+    assert some.means_.tolist() != whole.means_.tolist()
+    assert some.to_score()(rows) == pytest.approx(whole.to_score()(rows), abs=1.5)
+    assert (some.to_score()(rows) > -some.offset_).mean() == pytest.approx(0.01)
+
+
+def test_rows_that_are_few_but_for_repetitions_have_as_few_components():
+    rows = np.repeat(np.random.default_rng(0).normal(size=(3, 2)), 40, axis=0)
+    assert GMM().fit(rows).n_components_ <= 3  # and no warning, which would be an error here

@@ -7,6 +7,7 @@ import functools
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, final
 
@@ -38,7 +39,9 @@ def errors_in_a_line(command: Command) -> Command:
     @functools.wraps(command)
     def careful(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            with warnings.catch_warnings():  # the process is ours
+                warnings.showwarning = _say_warning
+                command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except BrokenPipeError:  # `| head` has read what it wanted
@@ -96,6 +99,14 @@ def _line(error: Exception) -> str:
     if len(said) > LONGEST:
         said = f"{said[:LONGEST]} …"
     return " ".join(filter(None, [said, HINTS.get(type(error).__name__)]))
+
+
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """A library's warning in a line, without the code that it came from."""
+    if category.__name__ == "ConvergenceWarning":
+        say(f"A part of the work ended before it had settled: {message}")
+    elif not issubclass(category, (DeprecationWarning, FutureWarning)):
+        say(str(message))
 
 
 def _forget_output() -> None:

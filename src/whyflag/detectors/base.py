@@ -87,7 +87,7 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_number("validation_fraction", self.validation_fraction, above=0, at_most=0.9)
         check_number("contamination", self.contamination, above=0, at_most=0.5)
         check_whole("random_state", self.random_state, at_least=0, at_most=2**32 - 1)
-        for name in ("n_init", "max_iter", "batch_size", "max_updates", "patience"):
+        for name in ("n_init", "max_iter", "max_rows", "batch_size", "max_updates", "patience"):
             if name in settings:
                 check_whole(name, settings[name], at_least=1)
         if "learning_rate" in settings:

@@ -36,6 +36,8 @@ class GMM(Detector):
             finds fewer culprits (docs/design/nearness.md).
         n_init: Starts of each fit; the best is kept.
         max_iter: Most iterations of each start.
+        max_rows: Rows that a mixture is fitted to at the most; of more it is fitted to some, drawn
+            at random. Location, spread and `offset_` are those of all.
         contamination: Part of the training rows that `predict` calls anomalous.
         random_state: Seed of the split and of the starts.
 
@@ -55,6 +57,7 @@ class GMM(Detector):
         reg_covar: float | None = None,
         n_init: int = 3,
         max_iter: int = 500,
+        max_rows: int = 100_000,
         contamination: float = 0.01,
         random_state: int = 0,
     ) -> None:
@@ -63,6 +66,7 @@ class GMM(Detector):
         self.reg_covar = reg_covar
         self.n_init = n_init
         self.max_iter = max_iter
+        self.max_rows = max_rows
         self.contamination = contamination
         self.random_state = random_state
 
@@ -72,9 +76,12 @@ class GMM(Detector):
         floor = variance_floor(rows.shape[1])
         self.reg_covar_ = floor if self.reg_covar is None else self.reg_covar
         self.location_, self.spread_ = standardisation(rows)
-        Z, Z_seen, Z_held = ((part - self.location_) / self.spread_ for part in (rows, seen, held))
-        # More components than rows cannot be fitted.
-        possible = [k for k in numbers if k <= len(seen)] or [1]
+        Z, Z_seen, Z_held = (
+            (self._some(part) - self.location_) / self.spread_ for part in (rows, seen, held)
+        )
+        # More components than there are different rows cannot be fitted.
+        different = _count_different(Z_seen, max(numbers))
+        possible = [k for k in numbers if k <= different] or [1]
         candidates = [
             self._candidate(k, Z_seen, Z_held) for k in steps(possible, "GMM", "candidate")
         ]
@@ -97,6 +104,13 @@ class GMM(Detector):
         return MixtureEnergy(
             np.log(self.weights_), self.means_, self.covariances_, self.location_, self.spread_
         )
+
+    def _some(self, rows: Matrix) -> Matrix:
+        """As many of the rows as a mixture is fitted to."""
+        if len(rows) <= self.max_rows:
+            return rows
+        order = np.random.default_rng(self.random_state).permutation(len(rows))
+        return rows[np.sort(order[: self.max_rows])]
 
     def _candidate(self, k: int, seen: Matrix, held: Matrix) -> Candidate:
         settings = {"n_components": k}
@@ -126,3 +140,12 @@ class GMM(Detector):
                 f"`n_components` must be one or more positive numbers, got {self.n_components!r}."
             )
         return [int(k) for k in numbers]
+
+
+def _count_different(rows: Matrix, most: int) -> int:
+    """How many different rows there are, or `most` if there are more."""
+    left, n = rows, 0
+    while len(left) and n < most:
+        left = left[(left != left[0]).any(axis=1)]
+        n += 1
+    return n
