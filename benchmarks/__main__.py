@@ -16,6 +16,7 @@ from benchmarks.page import write_page
 BENCHMARKS = (
     "efficiency",
     "forests",
+    "products",
     "minimisation",
     "algorithm_1",
     "against_shap",

@@ -44,7 +44,7 @@ from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
 from whyflag.games import LocalMinimum
 from whyflag.methods import ASH
-from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals, Trees
+from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals, Products, Trees
 
 D = 4
 
@@ -79,13 +79,13 @@ DETECTORS = {
         Additive,
     ),
     "TruncatedSVD": (TruncatedSVD(2, random_state=0), Curvature, Additive),
-    "OneClassSVM rbf": (OneClassSVM(nu=0.05), Gradient, None),
+    "OneClassSVM rbf": (OneClassSVM(nu=0.05), Gradient, Products),
     "OneClassSVM linear": (OneClassSVM(kernel="linear", nu=0.05), Gradient, None),
     "SGDOneClassSVM": (SGDOneClassSVM(nu=0.05, random_state=0), Gradient, None),
     "KernelDensity": (
         KernelDensity(bandwidth=0.5, leaf_size=200),
         Gradient,
-        Marginals,
+        (Marginals, Products),
     ),
     "KernelDensity exponential": (
         KernelDensity(bandwidth=0.5, kernel="exponential", leaf_size=200),
@@ -99,8 +99,8 @@ DETECTORS = {
     "PyOD COPOD": (COPOD(), None, Additive),
     "PyOD HBOS": (HBOS(), None, None),
     "PyOD PCA": (PyodPCA(random_state=0), Gradient, None),
-    "PyOD OCSVM": (OCSVM(nu=0.05), Gradient, None),
-    "PyOD KDE": (KDE(bandwidth=0.5, leaf_size=200), Gradient, Marginals),
+    "PyOD OCSVM": (OCSVM(nu=0.05), Gradient, Products),
+    "PyOD KDE": (KDE(bandwidth=0.5, leaf_size=200), Gradient, (Marginals, Products)),
     "PyOD GMM": (PyodGMM(n_components=2, random_state=0), Curvature, Marginals),
     "PyOD MCD": (MCD(random_state=0), Curvature, Marginals),
     "PyOD KNN": (KNN(), None, None),
@@ -240,7 +240,8 @@ def abilities(detector, wrapper):
     """What the score behind the steps should be able to do."""
     _, slope, parts = DETECTORS[detector]
     _, through, sources = WRAPPERS[wrapper]
-    survive = set() if sources is None or parts is None else {parts}
+    parts = parts if isinstance(parts, tuple) else (parts,)
+    survive = set() if sources is None else {kind for kind in parts if kind is not None}
     if slope is not None and through is not None:
         survive.add(Gradient if Gradient in (slope, through) else Curvature)
     return survive | {brought for one, brought in BRINGS.items() if one in survive}
@@ -278,7 +279,7 @@ def test_the_score_is_the_librarys_own_through_the_pipeline(detector, wrapper):
 @everything
 def test_what_is_known_of_a_score_survives_the_steps(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
-    kinds = (Curvature, Gradient, Additive, Marginals, Trees)
+    kinds = (Curvature, Gradient, Additive, Marginals, Products, Trees)
     expected = abilities(detector, wrapper)
     for kind in kinds:
         assert (score.find(kind) is not None) == (kind in expected), kind

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.batches import CALL, batches
-from whyflag.score import Gradient, Marginals, Score
+from whyflag.score import Gradient, Marginals, Products, Score
 
 KernelName = Literal["linear", "poly", "rbf", "sigmoid"]
 
@@ -66,9 +66,23 @@ class KernelExpansion:
         """The score, with all that is known of it."""
         return Score(
             self,
-            (Gradient(self.value_and_grad),),
+            (Gradient(self.value_and_grad), *self._products()),
             n_features=self._support.shape[1],
             name="a kernel expansion",
+        )
+
+    def _products(self) -> tuple[Products, ...]:
+        if self._kernel.name != "rbf":
+            return ()
+        return (
+            Products(
+                self._support,
+                self._coefficients,
+                self._kernel.gamma,
+                self._constant,
+                logarithm=False,
+                sources=np.arange(self._support.shape[1]),
+            ),
         )
 
     def __call__(self, X: Matrix) -> Vector:
@@ -98,31 +112,49 @@ class KernelDensityEnergy:
 
     def to_score(self) -> Score:
         """The energy as a score, with all that is known of it."""
+        d = self._support.shape[1]
+        products = Products(
+            self._support,
+            np.exp(self._log_weights),
+            1 / (2 * self._variance),
+            self._log_normaliser(d),
+            logarithm=True,
+            sources=np.arange(d),
+        )
+        marginals = Marginals(self.marginal, log_units=np.log)
         return Score(
             self,
-            (Gradient(self.value_and_grad), Marginals(self.marginal, log_units=np.log)),
-            n_features=self._support.shape[1],
+            (Gradient(self.value_and_grad), marginals, products),
+            n_features=d,
             unit=1.0,
             name="a kernel density",
         )
 
     def __call__(self, X: Matrix) -> Vector:
-        return self.value_and_grad(X)[0]
+        value = np.empty(len(X))
+        for rows in batches(len(X), len(self._support), CALL):
+            value[rows] = self._energy_and_shares(X[rows])[0]
+        return value
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
         """The energy and its gradient: (n, d) -> (n,), (n, d)."""
         value, gradient = np.empty(len(X)), np.empty_like(X)
         for rows in batches(len(X), len(self._support), CALL):
-            part = X[rows]
-            log_joint = self._log_weights - squared_distances(part, self._support) / (
-                2 * self._variance
-            )  # n x m
-            largest = log_joint.max(axis=1, keepdims=True)
-            share = np.exp(log_joint - largest)
-            total = share.sum(axis=1, keepdims=True)
-            value[rows] = -(largest + np.log(total))[:, 0]
-            gradient[rows] = (part - (share / total) @ self._support) / self._variance
-        return value + self._log_normaliser(X.shape[1]), gradient
+            value[rows], share = self._energy_and_shares(X[rows])
+            share /= share.sum(axis=1, keepdims=True)
+            gradient[rows] = (X[rows] - share @ self._support) / self._variance
+        return value, gradient
+
+    def _energy_and_shares(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """The energy, (n,), and what each kernel adds to it in parts of the largest, (n, m)."""
+        log_joint = squared_distances(X, self._support)
+        log_joint /= -2 * self._variance
+        log_joint += self._log_weights
+        largest = log_joint.max(axis=1, keepdims=True)
+        log_joint -= largest
+        share = np.exp(log_joint, out=log_joint)
+        value = -(largest[:, 0] + np.log(share.sum(axis=1)))
+        return value + self._log_normaliser(X.shape[1]), share
 
     def marginal(self, X: Matrix, keep: BoolMatrix) -> Matrix:
         """Energy of the marginal density of the columns in `keep`; of no column it is 0."""

@@ -22,9 +22,10 @@ from whyflag.arrays import (
 from whyflag.checks import check_whole
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
+from whyflag.games.by_products import CoalitionLogs, shapley_by_products
 from whyflag.games.by_trees import shapley_by_trees
 from whyflag.nearness import coarse, distance
-from whyflag.score import Score, Trees, evaluate
+from whyflag.score import Products, Score, Trees, evaluate
 from whyflag.score.trees import Power
 
 WIDER = 1e-4  # of the sums at the ends of a secant
@@ -93,6 +94,9 @@ class _BackgroundGame(Game):
     def __call__(self, coalitions: BoolMatrix, rows: IntVector | None = None) -> Matrix:
         z = check_coalitions(coalitions, self.n_players)
         chosen = self._chosen(rows)
+        products = self._score.find(Products)
+        if products is not None and products.logarithm:
+            return self._by_products(products, z, chosen)
         keep = (self._domain.expand(z) | self._domain.fixed).T  # d x m
         # A value is 1·x + 0·r or 0·x + 1·r: a matrix product chooses faster than a branch.
         choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
@@ -114,6 +118,33 @@ class _BackgroundGame(Game):
             self.n_evaluations[these] += c * k
         return values
 
+    def _by_products(self, products: Products, z: BoolMatrix, chosen: IntVector) -> Matrix:
+        """The same of a score that is the logarithm of a sum of products."""
+        logs = CoalitionLogs(products.weights, z)
+        keep = self._domain.expand(z) | self._domain.fixed  # m x d
+        values = np.zeros((len(chosen), len(z)))
+        for i, row in enumerate(chosen):
+            x = self._X[row]
+            present = products.exponents(x[None], self._player, self.n_players)[0]  # p x s
+            for r, weight in zip(self._held(row), self._weights, strict=True):
+                absent = products.exponents(r[None], self._player, self.n_players)[0]
+                value = products.constant - logs(present, absent)  # m
+                lost = np.isnan(value)
+                if lost.any():
+                    value[lost] = evaluate(self._score, np.where(keep[lost], x, r))
+                values[i] += weight * value
+            self.n_evaluations[row] += len(z) * len(self._weights)
+        return values
+
+    @property
+    def _player(self) -> IntVector:
+        """The player that each column belongs to, (d,)."""
+        return self._domain.membership.argmax(axis=0)
+
+    def _held(self, rows: Any = slice(None)) -> Tensor:
+        """References of some rows, which have the rows' own values in fixed columns."""
+        return np.where(self._domain.fixed, self._X[rows][..., None, :], self._references[rows])
+
     @property
     def parts(self) -> list[_BackgroundGame]:
         """What each reference row adds; all count their evaluations here."""
@@ -126,16 +157,19 @@ class _BackgroundGame(Game):
         return parts
 
     def known(self) -> tuple[Matrix, _BackgroundGame | None] | None:
-        """Of a score e = f(s), s a sum over trees: the Shapley values of its secants in s.
+        """Shapley values of a sum of products; of f(s), s a sum over trees, those of its secants.
 
-        The secant that belongs to a reference runs from e(r) to e(x). What it leaves is small,
+        The secant that belongs to a reference runs from e(r) to e(x) in s. What it leaves is small,
         and is the rest.
         """
-        trees = self._score.find(Trees)
+        products, trees = self._score.find(Products), self._score.find(Trees)
+        if products is not None and not products.logarithm:
+            known = products, self._X, self._held(), self._weights
+            return shapley_by_products(*known, self._player, self.n_players), None
         if trees is None:
             return None
         d = self._X.shape[1]
-        held = np.where(self._domain.fixed, self._X[:, None], self._references)  # n x k x d
+        held = self._held()  # n x k x d
         weights = np.broadcast_to(self._weights, held.shape[:2])  # n x k
         rest = None
         if trees.link is not None:
@@ -152,7 +186,7 @@ class _BackgroundGame(Game):
             trees(self._X),
             trees(held.reshape(-1, d)).reshape(*weights.shape, -1),
             np.ascontiguousarray(weights),
-            self._domain.membership.argmax(axis=0)[trees.sources],
+            self._player[trees.sources],
             self.n_players,
         )
         return values, rest

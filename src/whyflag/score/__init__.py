@@ -7,6 +7,7 @@ from whyflag.score.curvature import Curvature
 from whyflag.score.gradient import Gradient
 from whyflag.score.map import Map
 from whyflag.score.marginals import Marginals
+from whyflag.score.products import Products
 from whyflag.score.trees import Trees
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Gradient",
     "Map",
     "Marginals",
+    "Products",
     "Score",
     "Trees",
     "evaluate",
