@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from whyflag.arrays import BoolMatrix, IntMatrix, IntVector, Matrix, Tensor, Vector
-from whyflag.batches import CALL, batches
+from whyflag.batches import CALL, batch_size, batches
 from whyflag.compiled import compiled
 from whyflag.score.products import Products
 
@@ -182,10 +182,13 @@ def _rows_of_tables(coalitions: BoolMatrix, size: int, g: int) -> IntMatrix:
 
 def _add(tables: Tensor, row: IntMatrix, sums: Vector) -> None:
     """Add to the sum of each coalition the products of some kernels."""
-    for some in batches(len(row), tables.shape[2]):
-        product = tables[0].take(row[some, 0], axis=0)  # c x m
-        for group, which in zip(tables[1:], row[some, 1:].T, strict=True):
-            product *= group.take(which, axis=0)
+    m = tables.shape[2]
+    room = np.empty((2, batch_size(m, CALL // 4), m))
+    for some in batches(len(row), m, CALL // 4):
+        product, factor = room[:, : some.stop - some.start]  # c x m
+        product[:] = 1.0
+        for group, which in zip(tables, row[some].T, strict=True):
+            product *= np.take(group, which, axis=0, out=factor, mode="clip")
         sums[some] += product.sum(axis=1)
 
 
