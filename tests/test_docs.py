@@ -219,6 +219,7 @@ INTERNAL = {
     "clusters",
     "extras",
     "files",
+    "intake",
     "parallel",
     "progress",
     "records",

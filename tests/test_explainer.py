@@ -143,7 +143,7 @@ def test_a_bad_explainer_is_refused(detector, arguments, message):
     [
         (np.zeros((2, 3)), r"shape \(n, 4\), got \(2, 3\)"),
         (np.zeros((0, 4)), "at least one row"),
-        ([[0, np.nan, 0, 0]], r"nan at row 0, column 1 \('rpm'\)"),
+        ([[0, -np.inf, 0, 0]], r"-inf at row 0, column 1 \('rpm'\)"),
         ([[0, 0, 0, np.inf]], r"inf at row 0, column 3 \('heat'\)"),
     ],
 )

@@ -24,8 +24,12 @@ def check_rows(
     *,
     name: str = "X",
     columns: Sequence[str] | None = None,
+    gaps: bool = False,
 ) -> Matrix:
-    """Return `X` as a finite float64 matrix that is not empty, or say why it is none."""
+    """Return `X` as a finite float64 matrix that is not empty, or say why it is none.
+
+    With `gaps`, NaN is a value that is missing.
+    """
     width = "d" if n_features is None else str(n_features)
     try:
         # Row by row, so that rounding does not depend on how the caller keeps its rows.
@@ -41,7 +45,7 @@ def check_rows(
         raise ValueError(f"`{name}` must have shape (n, {width}), got {rows.shape}.{hint}")
     if rows.size == 0:
         raise ValueError(f"`{name}` must have at least one row and one column, got {rows.shape}.")
-    finite = np.isfinite(rows)
+    finite = ~np.isinf(rows) if gaps else np.isfinite(rows)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         label = f"{column}" if columns is None else f"{column} ({columns[column]!r})"

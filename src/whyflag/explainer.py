@@ -184,7 +184,7 @@ class Explainer:
             threshold=self.score.threshold,
             calibration=self.prepared.calibration,
             unit=self.score.unit or 1.0,
-            repairer=Repairer(self.score, named, self.prepared.rows),
+            repairer=Repairer(self.score, named, self.prepared.rows, table.codecs),
         )
         return self._refit(table, attribution) if self._refits else attribution
 

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
 
 MOST_DECIMALS = 8  # more are those of a computation, not of a person
 ROUNDING = 1e-6  # of a step: 3 × 0.1 is 0.30000000000000004
@@ -69,6 +69,11 @@ class Kinds:
                 rounded[..., j] = known[after]
         wrong_way = (rounded - x) * self.direction < 0
         return np.where(wrong_way, x, rounded)
+
+    @cached_property
+    def settled(self) -> BoolVector:
+        """Which columns can hold one value only, (d,): they say nothing of what a feature is."""
+        return np.array([known is not None and len(known) == 1 for known in self.given], np.bool_)
 
     @cached_property
     def decimals(self) -> IntVector:

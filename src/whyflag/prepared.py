@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from whyflag.adapters import as_score
-from whyflag.arrays import Matrix
+from whyflag.adapters.raw import Asked, Uses, raw_score
+from whyflag.arrays import Matrix, check_rows
 from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
 from whyflag.columns import Columns
 from whyflag.domain import Domain
+from whyflag.intake import Intake, learn_frames, takes_raw
 from whyflag.score import Score, evaluate, unit_from
 from whyflag.table import Table, read_table
+from whyflag.table.codec import State
+from whyflag.table.holders import in_hand
+
+if TYPE_CHECKING:
+    from whyflag.table.frames import Frames
 
 UNIT_ROWS = 1000  # normal rows that tell how much the score varies among them
 
@@ -34,12 +41,14 @@ class Prepared:
             that get an attribution.
         rows: Normal rows, (n, d); None where there are none.
         calibration: The scores of normal rows that the threshold is calibrated by, if it is.
+        intake: What reads rows, if they may have texts or gaps.
     """
 
     score: Score
     domain: Domain
     rows: Matrix | None = None
     calibration: Calibration | None = None
+    intake: Intake | None = None
 
     @property
     def background(self) -> Matrix:
@@ -50,7 +59,9 @@ class Prepared:
 
     def read(self, X: Any, name: str = "X") -> Table:
         """Read rows from an array, a DataFrame or a table, in the order of the domain."""
-        return _read(X, self.domain, name)
+        if self.intake is None:
+            return _read(X, self.domain, name)
+        return self.intake.read(X, name, self.score, self.domain, self.rows)
 
 
 def prepare(
@@ -94,6 +105,10 @@ def prepare(
             threshold=threshold.threshold,
         )
         return replace(found, calibration=threshold)
+    background = in_hand(background, "background")
+    uses = Uses.of(detector)
+    if background is not None and takes_raw(background, uses):
+        return _prepare_raw(detector, background, uses, domain, players, fixed, threshold)
     if domain is None:
         table = read_table(background, name="background")
         score = as_score(detector, n_features=table.values.shape[1], threshold=threshold)
@@ -101,7 +116,8 @@ def prepare(
             table = table.matched(score.feature_names, "background")
         domain = Domain.infer(table, bounded=True, players=players, fixed=fixed)
         domain = _named_by(domain, score.feature_names)
-        return Prepared(_with_unit(score, table.values), domain, table.values)
+        intake = Intake(Asked.of(detector, score))
+        return Prepared(_with_unit(score, table.values), domain, table.values, intake=intake)
 
     check_kind("domain", domain, Domain, "a Domain")
     if told:
@@ -110,10 +126,67 @@ def prepare(
     domain = _named_by(domain, score.feature_names)
     if background is None:
         return Prepared(score, domain)
+    intake = Intake(Asked.of(detector, score))
     table = _read(background, domain, "background")
     if table.columns is not None:
         domain = domain.rename(table.columns)
-    return Prepared(_with_unit(score, table.values), domain, table.values)
+    return Prepared(_with_unit(score, table.values), domain, table.values, intake=intake)
+
+
+def _prepare_raw(
+    detector: Any,
+    background: Any,
+    uses: Uses,
+    domain: Domain | None,
+    players: Mapping[str, Columns] | None,
+    fixed: Columns,
+    threshold: float | None,
+) -> Prepared:
+    """The same where rows hold texts, times or gaps: each becomes a player of 0/1 columns."""
+    asked = Asked.of(detector, as_score(detector, threshold=threshold))
+    frames = learn_frames(asked, background, uses)
+    score = raw_score(asked, frames)
+    raw = frames.read(background, "background")
+    values = check_rows(raw.rows.values, name="background", columns=frames.encoded)
+    if domain is None:
+        table = Table(values, frames.encoded)
+        domain = Domain.infer(table, bounded=True, **_groups(frames, players or {}, fixed))
+        # What is called normal is a value, not a gap.
+        domain = domain.having(given={name: [0.0] for name in frames.gap_columns})
+    elif players or len(fixed):
+        raise ValueError("`players` and `fixed` go into the `domain`, if you give one.")
+    elif domain.columns != frames.encoded:
+        raise ValueError(
+            "Where rows hold texts or gaps, a `domain` is one that an Explainer of such rows has "
+            f"made: it should have the columns {list(frames.encoded)}, got {list(domain.columns)}."
+        )
+    with_gaps = frozenset(
+        name
+        for name, states in zip(frames.names, raw.states.T, strict=True)
+        if (states == State.GAP).any()
+    )
+    intake = Intake(asked, frames, with_gaps)
+    return Prepared(_with_unit(score, values), domain, values, intake=intake)
+
+
+def _groups(frames: Frames, players: Mapping[str, Columns], fixed: Columns) -> dict[str, Any]:
+    """Players and fixed columns by the columns of numbers that they become."""
+    # A domain of the columns as they are, which finds them by name, position or truth.
+    whole = Domain(frames.names, players=players, fixed=fixed)
+    numbers = list(frames.players.values())
+    own = {
+        name: [each for j in np.flatnonzero(columns) for each in numbers[j]]
+        for name, columns in zip(whole.player_names, whole.membership, strict=True)
+    }
+    return {
+        "players": {name: group for name, group in own.items() if group != [name]},
+        "fixed": [each for j in np.flatnonzero(whole.fixed) for each in numbers[j]],
+        "categories": {
+            name: known
+            for name, known in frames.categories.items()
+            if name not in players and own.get(name) == frames.players[name]
+        },
+    }
 
 
 def _read(X: Any, domain: Domain, name: str) -> Table:

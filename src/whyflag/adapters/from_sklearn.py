@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +52,11 @@ def adapt(detector: Any) -> Score:
         feature_names=None if names is None else tuple(str(name) for name in names),
         threshold=score.threshold if offset is None else -float(np.ravel(offset)[0]),
     )
+
+
+def own_score(detector: Any) -> Callable[[Any], Vector] | None:
+    """What a fitted estimator itself says, high = anomalous; None where that is no score."""
+    return _Own(detector, "score_samples") if hasattr(detector, "score_samples") else None
 
 
 def _estimator(detector: Any) -> Score:

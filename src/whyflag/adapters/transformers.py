@@ -49,7 +49,7 @@ def transform(transformer: Any, X: Matrix) -> Matrix:
 def with_names(estimator: Any, X: Matrix) -> Any:
     """Rows as the estimator wants them: with their names if it was fitted with names."""
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
+    if names is None or hasattr(X, "columns") or hasattr(X, "column_names"):
         return X
     import pandas as pd
 

@@ -225,7 +225,7 @@ def _read(content: bytes) -> Attribution:
             return whole
         given = {name[len(REPAIR) :]: arrays[name] for name in arrays if name.startswith(REPAIR)}
         repaired = unpack(given, head["repair"], whole.data, whole.row_names)
-        return replace(whole, repaired=repaired)
+        return replace(whole, repaired=replace(repaired, codecs=whole.codecs))
 
 
 def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:

@@ -302,7 +302,23 @@ def concatenate(parts: Sequence[Attribution]) -> Attribution:
                 "Attributions under one another must have the same features in the same order, got "
                 f"{list(parts[0].feature_names)} and {list(part.feature_names)}."
             )
+    parts = [_with_cells(part) for part in parts] if any(map(_has_cells, parts)) else parts
     members = tuple(
         concatenate(same) for same in zip(*(part.members for part in parts), strict=True)
     )
     return replace(join_rows(parts), members=members)
+
+
+def _has_cells(part: Attribution) -> bool:
+    return part.added is not None or part.states is not None or part.shown is not None
+
+
+def _with_cells(part: Attribution) -> Attribution:
+    """The attribution with what is said of cells that are not usual, where it has none."""
+    usual = np.zeros(part.values.shape)
+    return replace(
+        part,
+        added=usual if part.added is None else part.added,
+        states=usual.astype(np.int8) if part.states is None else part.states,
+        shown=({},) * len(part) if part.shown is None else part.shown,
+    )

@@ -92,7 +92,7 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
 def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, str] | None:
     """The lowest and the highest value that would have been normal of a repaired number."""
     repair, columns = attribution.repair, attribution.membership[feature]
-    if columns.sum() > 1 or not np.isfinite(repair.lower[i, columns]).all():
+    if np.isfinite(repair.lower[i, columns]).sum() != 1:
         return None
     return (
         held(attribution, repair.lower[i], feature, digits=3),

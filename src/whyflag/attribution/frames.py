@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyflag.arrays import Matrix
-from whyflag.attribution.display import normal, number, observed
+from whyflag.attribution.display import categories_of, normal, number, observed
 from whyflag.checks import check_whole
 from whyflag.extras import require
+from whyflag.table.codec import GAP, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,7 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
             "feature": attribution.feature_names[j],
             "attribution": attribution.values[i, j],
             **{name: each[i, j] for name, each in told.items()},
-            "observed": _cell(attribution, attribution.data, i, j),
+            "observed": _observed(attribution, i, j),
             "normal": None if normal_rows is None else _cell(attribution, normal_rows, i, j),
         }
         for i in range(len(attribution))
@@ -76,7 +77,7 @@ def to_shap(attribution: Attribution) -> Any:
     display = None
     if (sizes != 1).any():
         n, p = attribution.values.shape
-        cells = [[_cell(attribution, attribution.data, i, j) for j in range(p)] for i in range(n)]
+        cells = [[_observed(attribution, i, j) for j in range(p)] for i in range(n)]
         display = np.array([[str(cell) for cell in row] for row in cells])
     errors = attribution.standard_errors
     return shap.Explanation(
@@ -118,6 +119,16 @@ def as_html(attribution: Attribution) -> str:
     )
 
 
-def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> float | tuple[float, ...]:
-    held = tuple(rows[i, attribution.membership[j]].tolist())
-    return held[0] if len(held) == 1 else held
+def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> Any:
+    name = attribution.feature_names[j]
+    values = rows[i, attribution.membership[j]]
+    return cell(values, attribution.codecs.get(name), categories_of(attribution, j))
+
+
+def _observed(attribution: Attribution, i: int, j: int) -> Any:
+    """What was observed; what numbers can not say of it, in words."""
+    shown = {} if attribution.shown is None else attribution.shown[i]
+    said = shown.get(attribution.feature_names[j])
+    if said is not None:
+        return np.nan if said == GAP else said
+    return _cell(attribution, attribution.data, i, j)

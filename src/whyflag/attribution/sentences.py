@@ -17,10 +17,9 @@ from whyflag.attribution.display import (
     normal_span,
     number,
     observed,
-    state_of,
 )
 from whyflag.repair import Context, Doubt
-from whyflag.table.codec import State
+from whyflag.table.codec import GAP
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -86,8 +85,8 @@ def _observed(attribution: Attribution, i: int, j: int) -> str:
     name = _name(attribution, j)
     if _has_several(attribution, j):
         return f"{name} is off ({_moved_most(attribution, i, j, repaired=False)})"
-    verb = "has" if state_of(attribution, i, j) == State.GAP else "is"
-    return f"{name} {verb} {observed(attribution, i, j)}"
+    seen = observed(attribution, i, j)
+    return f"{name} {'has' if seen == GAP else 'is'} {seen}"
 
 
 def _normal(attribution: Attribution, i: int, j: int, *, named: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import TYPE_CHECKING, Any, final
 
@@ -13,6 +13,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.records import per_row, select_rows
 from whyflag.repair.context import Context
+from whyflag.table.codec import Codec, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,7 @@ class Repair:
         row_names: Their names, n.
         alarm: The score to come down to.
         domain: The columns, features and kinds.
+        codecs: How values are written, by feature, where that is not as plain numbers.
     """
 
     rows: Matrix = per_row()
@@ -98,6 +100,7 @@ class Repair:
     row_names: tuple[Any, ...] = per_row()
     alarm: float
     domain: Domain
+    codecs: Mapping[str, Codec] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -132,5 +135,6 @@ class Repair:
         return pd.DataFrame.from_records(records, columns=[*names, "silenced"])
 
     def _held(self, row: Vector, feature: int) -> Any:
-        held = tuple(row[self.domain.membership[feature]].tolist())
-        return held[0] if len(held) == 1 else held
+        name = self.domain.player_names[feature]
+        values = row[self.domain.membership[feature]]
+        return cell(values, self.codecs.get(name), self.domain.categories.get(name, ()))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.nearness import distance
@@ -23,6 +23,7 @@ from whyflag.repair.second_look import SecondLook
 from whyflag.repair.trials import Trials
 from whyflag.repair.values import Values
 from whyflag.score import Score, evaluate
+from whyflag.table.codec import Codec
 
 USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
 GOAL_ROWS = 1000  # normal rows that tell it
@@ -39,11 +40,13 @@ class Repairer:
         score: The anomaly score, with its threshold.
         domain: Kinds, bounds and features.
         rows: Normal rows, (n, d); None: the typical rows of the domain stand for them.
+        codecs: How values are written, by feature, where that is not as plain numbers.
     """
 
     score: Score
     domain: Domain
     rows: Matrix | None
+    codecs: Mapping[str, Codec] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -56,11 +59,11 @@ class Repairer:
         """Repair rows (n, d) with these scores and shares of their features, (n, p).
 
         `added` is what cells that no normal row has add to the scores, (n, p). In the rows typical
-        values stand for them, and these are their repair.
+        values stand for them, and these are their repair, where they need one.
         """
         if added is not None and added.any():
             seen = self(X, scores - added.sum(axis=1), shares, row_names)
-            return _with_foreign(seen, scores, added > 0)
+            return _with_foreign(seen, scores, added)
         whole = self._unchanged(X, scores, row_names)
         flagged = np.flatnonzero(scores > self._alarm)
         parts = [select_rows(whole, np.flatnonzero(scores <= self._alarm))]
@@ -90,6 +93,7 @@ class Repairer:
             row_names=tuple(row_names),
             alarm=self._alarm,
             domain=self.domain,
+            codecs=self.codecs,
         )
 
     def _repair(self, now: Repair, shares: Matrix) -> Repair:
@@ -229,16 +233,27 @@ class Repairer:
     def _patterned(self) -> BoolVector:
         """Columns whose values are tried one by one: categories, groups, 0 and 1, (d,)."""
         members = self.domain.membership
-        return np.asarray((members.sum(axis=1) > 1) @ members | self.domain.binary)
+        several = (members & ~self.domain.kinds.settled).sum(axis=1) > 1  # p
+        return np.asarray(several @ members | self.domain.binary)
 
 
-def _with_foreign(repair: Repair, scores: Vector, foreign: BoolMatrix) -> Repair:
-    """The repair of rows of which some cells have to be replaced, whatever else is."""
-    odd = [bool(each.any()) for each in foreign]  # n
+def _with_foreign(repair: Repair, scores: Vector, added: Matrix) -> Repair:
+    """The repair of rows in which some cells add to the score, whatever else is.
+
+    Those that add least stay, as far as the alarm ends all the same.
+    """
+    odd = (added != 0).any(axis=1)  # n
+    added = np.where(repair.changed, 0.0, added)  # of what is replaced nothing is left
+    order = np.argsort(added, axis=1, kind="stable")
+    left = repair.scores[:, None] + np.cumsum(np.take_along_axis(added, order, axis=1), axis=1)
+    stays = np.zeros(added.shape, dtype=np.bool_)
+    np.put_along_axis(stays, order, left <= repair.alarm, axis=1)
+    stays |= added < 0
     return replace(
         repair,
         before=scores,
-        changed=repair.changed | foreign,
+        scores=repair.scores + (added * stays).sum(axis=1),
+        changed=repair.changed | (~stays & (added != 0)),
         alternatives=tuple(
             () if each else other for each, other in zip(odd, repair.alternatives, strict=True)
         ),

@@ -132,10 +132,12 @@ class Search:
     def _between(self, X: Matrix, feature: np.int64, values: Tensor, scores: Matrix) -> Tensor:
         """Values on either side of the best: (n, c, s), (n, c) -> (n, c', s)."""
         columns = self.domain.membership[feature]
-        if columns.sum() > 1 or self.domain.binary[columns].any():
+        moving = ~self.domain.kinds.settled[columns]  # s
+        if moving.sum() != 1 or self.domain.binary[columns][moving].any():
             return values[:, :0]
-        order = np.argsort(values[..., 0], axis=1, kind="stable")
-        ranked = np.take_along_axis(values[..., 0], order, axis=1)  # n x c
+        k = int(np.argmax(moving))
+        order = np.argsort(values[..., k], axis=1, kind="stable")
+        ranked = np.take_along_axis(values[..., k], order, axis=1)  # n x c
         best = np.take_along_axis(scores, order, axis=1).argmin(axis=1)[:, None]  # n x 1
         middle = np.take_along_axis(ranked, best, axis=1)
         # Equal values stand beside one another: the next ones that differ.
@@ -143,8 +145,10 @@ class Search:
         above = np.where(ranked > middle, ranked, np.inf).min(axis=1, keepdims=True)
         steps = np.arange(1, BETWEEN // 2 + 1) / (BETWEEN // 2 + 1)
         sides = [np.where(np.isfinite(end), end, middle) for end in (below, above)]
-        offered = np.hstack([middle + steps * (end - middle) for end in sides])
-        return self.values.admit(offered[..., None], X, feature)
+        between = np.hstack([middle + steps * (end - middle) for end in sides])
+        offered = np.repeat(values[:, :1], between.shape[1], axis=1)
+        offered[..., k] = between
+        return self.values.admit(offered, X, feature)
 
     def _best(self, values: Tensor, scores: Matrix, scale: Vector) -> IntVector:
         """The quiet value nearest to what is expected, the first; if none is, the lowest: (n,)."""

@@ -25,13 +25,17 @@ class Values:
 
     def __init__(self, expected: Expected, domain: Domain) -> None:
         self._expected, self._domain = expected, domain
-        rows = expected.rows
+        rows, settled = expected.rows, domain.kinds.settled
+        # Columns between whose values there is nothing.
+        self._apart = domain.binary | settled  # d
         self.known: list[Matrix] = []  # for each feature, c x s: always tried
         for columns in domain.membership:
             own = rows[:, columns]
-            if own.shape[1] > 1 and not domain.binary[columns].all():
+            if own.shape[1] > 1 and not self._apart[columns].all():
+                if (columns & ~settled).sum() == 1:  # a number that may be missing
+                    own = own[np.argsort(own[:, ~settled[columns]][:, 0], kind="stable")]
                 known = own[np.unique(np.linspace(0, len(own) - 1, LEVELS).astype(int))]
-            elif domain.binary[columns].all():
+            elif self._apart[columns].all():
                 known, often = np.unique(own, axis=0, return_counts=True)
                 known = known[np.argsort(-often, kind="stable")[:MOST_PATTERNS]]
             else:
@@ -59,7 +63,7 @@ class Values:
             own = rows[:, columns][nearest[:, :, k]]  # n x k x s
             known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
             first = guess[:, None, columns]
-            if columns.sum() > 1 and self._domain.binary[columns].all():
+            if columns.sum() > 1 and self._apart[columns].all():
                 first = own[:, :1]  # between two categories there is none
             offered = np.concatenate([first, own, known], axis=1)  # n x c x s
             values.append(self.admit(offered, X, feature))
@@ -74,7 +78,7 @@ class Values:
         found[0, columns] = self._expected.of_some(x, columns, near)
         found[1:, columns] = self._expected.rows[near][:, columns]
         for own in self._domain.membership[features]:
-            if own.sum() > 1 and self._domain.binary[own].all():
+            if own.sum() > 1 and self._apart[own].all():
                 found[0, own] = found[1, own]
         return np.where(columns, self._domain.admit(found, np.broadcast_to(x, found.shape)), x)
 

@@ -66,7 +66,8 @@ class Asked:
         self._function, self.sign, self._name = function, sign, name
 
     def __call__(self, X: Matrix) -> Vector:
-        given = np.asarray(self._function(X.copy()))
+        # What has no `copy`, a table of Arrow, say, is not written into.
+        given = np.asarray(self._function(X.copy() if hasattr(X, "copy") else X))
         if given.dtype.kind == "f":
             self.precision = max(self.precision, float(np.finfo(given.dtype).eps))
         values = np.asarray(given, dtype=np.float64)

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from whyflag.arrays import Vector
-from whyflag.table.codec import Codec, Read, State
+from whyflag.table.codec import GAP, Codec, Read, State
 from whyflag.table.sheet import Cells, texts_of
 
-NONE = "no value"
 YES_NO = {"true": "yes", "false": "no"}
 
 
@@ -68,7 +67,7 @@ class Categories(Codec):
         """A category in the words of people."""
         known = [each.lower() for each in self.known if each]
         is_yes_or_no = set(known) <= YES_NO.keys() and len(set(known)) == len(known)
-        return (YES_NO.get(text.lower(), text) if is_yes_or_no else text) or NONE
+        return (YES_NO.get(text.lower(), text) if is_yes_or_no else text) or GAP
 
     def to_json(self) -> dict[str, Any]:
         return {"known": list(self.known), "frequent": self.frequent, "rare": self.rare}

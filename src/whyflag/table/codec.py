@@ -16,6 +16,8 @@ from whyflag.table.sheet import Cells
 
 States = NDArray[np.int8]
 
+GAP = "no value"  # what people see of a cell that has none
+
 # What people write where there is no value. An empty cell is a gap in any column; these are gaps
 # where numbers or times are expected and the rows that were learnt from have them.
 MARKS = frozenset(
@@ -88,6 +90,21 @@ class Codec(ABC):
     def categories(self) -> tuple[str, ...]:
         """The names of the columns of numbers where these are 0/1 columns of a category."""
         return ()
+
+
+def cell(values: Vector, codec: Codec | None, categories: Sequence[str] = ()) -> Any:
+    """What a program should see of the numbers of a feature, (k,): the cell that they stand for.
+
+    A number, a category's name, what a detector's own column holds; else a tuple of numbers.
+    """
+    if (categories or codec is not None) and np.isnan(values).all():
+        return np.nan
+    if codec is not None and hasattr(codec, "raw"):
+        return codec.raw(values)
+    if categories and np.isin(values, (0.0, 1.0)).all() and values.sum() == 1:
+        return categories[int(np.argmax(values))]
+    held = tuple(values.tolist())
+    return held[0] if len(held) == 1 else held
 
 
 def marks_in(texts: Sequence[str]) -> tuple[str, ...]:

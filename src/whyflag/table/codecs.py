@@ -8,9 +8,12 @@ from typing import Any
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec
 from whyflag.table.numbers import Numbers
+from whyflag.table.raw import RawChoices, RawNumbers, RawTimes
 from whyflag.table.times import Times
 
-CODECS: Mapping[str, type[Codec]] = {each.kind: each for each in (Numbers, Categories, Times)}
+CODECS: Mapping[str, type[Codec]] = {
+    each.kind: each for each in (Numbers, Categories, Times, RawNumbers, RawChoices, RawTimes)
+}
 
 
 def codec_to_json(codec: Codec) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from whyflag.arrays import Vector
-from whyflag.table.codec import Codec, Read, State
+from whyflag.table.codec import GAP, Codec, Read, State
 from whyflag.table.sheet import Cells, number_text, texts_of
 
 # Marks between thousands and before decimals, the likelier ones first.
@@ -203,7 +203,7 @@ class Numbers(Codec):
     def shown(self, text: str, state: State) -> str:
         return {
             State.USUAL: text,
-            State.GAP: "no value",
+            State.GAP: GAP,
             State.UNREADABLE: f"not a number: {text!r}",
             State.FAR: f"{text} (beyond all measure)",
             State.NEW: f"{text} (always {self.form.text(self.typical, self.decimals)} before)",

@@ -11,6 +11,7 @@ import numpy as np
 from whyflag.arrays import Matrix, check_rows
 from whyflag.records import per_row
 from whyflag.table.codec import Codec, States
+from whyflag.table.holders import columns_of, in_hand, is_frame
 
 
 @final
@@ -35,13 +36,7 @@ class Table:
     def matched(self, columns: Sequence[str], name: str) -> Table:
         """The same rows with their columns in this order; they must be these."""
         found = self.columns or ()
-        lacking = [column for column in columns if column not in found]
-        extra = [column for column in found if column not in columns]
-        if lacking or extra:
-            raise ValueError(
-                f"`{name}` must have the columns {_shorten(columns)}; "
-                f"missing: {_shorten(lacking)}, unexpected: {_shorten(extra)}."
-            )
+        refuse_other_names(columns, found, name)
         values = self.values[:, [found.index(column) for column in columns]]
         return replace(self, values=values, columns=tuple(columns))
 
@@ -52,43 +47,53 @@ def read_table(
     name: str = "X",
     columns: Sequence[str] | None = None,
     n_columns: int | None = None,
+    gaps: bool = False,
 ) -> Table:
-    """Read rows from an array or a DataFrame; a `Table` is one already.
+    """Read rows from an array, a sparse matrix or a DataFrame; a `Table` is one already.
 
     A DataFrame's columns are matched with `columns` by name, whatever their order; an array's, and
-    those of a DataFrame where only the number of columns is known, by position.
+    those of a DataFrame where only the number of columns is known, by position. With `gaps`, values
+    may be missing, as NaN.
     """
     if isinstance(X, Table):
         table = X
-    elif hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        table = _read_frame(X, name)
     else:
-        table = Table(X)
+        X = in_hand(X, name)
+        table = _read_frame(X, name) if is_frame(X) else Table(X)
     if columns is not None and table.columns is not None:
         table = table.matched(columns, name)
     width = n_columns if columns is None else len(columns)
-    values = check_rows(table.values, width, name=name, columns=table.columns or columns)
+    known = table.columns or columns
+    values = check_rows(table.values, width, name=name, columns=known, gaps=gaps)
     return replace(table, values=values)
 
 
 def _read_frame(X: Any, name: str) -> Table:
-    found = tuple(str(column) for column in X.columns)
-    if len(set(found)) < len(found):
-        repeated = sorted({column for column in found if found.count(column) > 1})
-        raise ValueError(f"`{name}` must have distinct column names, got {repeated} repeatedly.")
-    for column in X.columns:
-        dtype = X[column].dtype
-        kind = getattr(dtype, "kind", None) or np.asarray(X[column]).dtype.kind
+    columns, index = columns_of(X, name)
+    for column, cells in columns.items():
+        kind = getattr(cells.dtype, "kind", "O")
         if kind not in "fiub":
             raise TypeError(
-                f"`{name}` must hold numbers, got dtype {dtype} in column {str(column)!r}. Encode "
-                "text and categories first (one-hot columns can be grouped into one player with "
-                "`Domain(players=...)`)."
+                f"`{name}` must hold numbers, got dtype {cells.dtype} in column {column!r}. Where "
+                "a detector takes texts, an Explainer takes them too; else encode them first "
+                "(one-hot columns can be grouped into one player with `Domain(players=...)`)."
             )
     # pandas marks a missing number of its own types with an object that is no number.
-    missing = {"na_value": np.nan, "dtype": np.float64} if hasattr(X, "index") else {}
-    values = np.asarray(X.to_numpy(**missing), dtype=np.float64)
-    return Table(values, found, tuple(X.index) if hasattr(X, "index") else None)
+    values = [cells.to_numpy(dtype=np.float64, na_value=np.nan) for cells in columns.values()]
+    return Table(np.column_stack(values) if values else np.zeros((0, 0)), tuple(columns), index)
+
+
+def refuse_other_names(
+    columns: Sequence[str], found: Sequence[str], name: str, *, only_lacking: bool = False
+) -> None:
+    """Refuse rows that lack some of these columns, or have others."""
+    lacking = [column for column in columns if column not in found]
+    extra = [column for column in found if column not in columns]
+    if lacking or (extra and not only_lacking):
+        raise ValueError(
+            f"`{name}` must have the columns {_shorten(columns)}; "
+            f"missing: {_shorten(lacking)}, unexpected: {_shorten(extra)}."
+        )
 
 
 def _shorten(names: Sequence[str], most: int = 8) -> str:

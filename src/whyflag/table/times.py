@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from whyflag.arrays import Matrix, Vector
-from whyflag.table.codec import Codec, Read, State
+from whyflag.table.codec import GAP, Codec, Read, State
 from whyflag.table.sheet import Cells, texts_of
 
 ISO = "ISO8601"
@@ -157,7 +157,7 @@ class Times(Codec):
     def shown(self, text: str, state: State) -> str:
         return {
             State.USUAL: text,
-            State.GAP: "no value",
+            State.GAP: GAP,
             State.UNREADABLE: f"not a time: {text!r}",
             State.FAR: f"{text} (far from {self._years()})",
             State.NEW: text,

@@ -1,0 +1,162 @@
+"""Detectors that take rows as people have them: DataFrames with texts, times and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from whyflag.adapters import as_score
+from whyflag.arrays import Matrix, Vector
+from whyflag.score import Score
+from whyflag.score.audit import Audit, Fixed
+
+if TYPE_CHECKING:
+    from whyflag.table.frames import Frames
+
+ENCODERS = ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder")
+
+
+@final
+@dataclass(frozen=True)
+class Asked:
+    """What a detector itself says of rows as they are, high = anomalous.
+
+    Attributes:
+        detector: It, as it was fitted.
+        score: Its score; the detector's own function is another where this is a formula.
+    """
+
+    detector: Any
+    score: Score
+
+    @classmethod
+    def of(cls, detector: Any, score: Score) -> Asked:
+        """A detector that stays what it is, whoever fits it again."""
+        return cls(_kept(detector), score)
+
+    @cached_property
+    def _function(self) -> Callable[[Any], Any]:
+        return _function(self.detector, self.score)
+
+    def __call__(self, X: Any) -> Vector:
+        return np.asarray(self._function(X), dtype=np.float64)
+
+
+@final
+@dataclass(frozen=True)
+class AfterFrame:
+    """e(decoded rows)."""
+
+    function: Callable[[Any], Vector]
+    frames: Frames
+
+    def __call__(self, Z: Matrix) -> Vector:
+        return self.function(self.frames.frame(Z))
+
+
+def raw_score(asked: Asked, frames: Frames) -> Score:
+    """The score of rows of numbers that stand for rows as the detector takes them."""
+    return replace(
+        asked.score,
+        function=AfterFrame(asked, frames),
+        abilities=(),
+        n_features=len(frames.encoded),
+        feature_names=None,
+        audit=Audit(Fixed()),
+    )
+
+
+def _kept(detector: Any) -> Any:
+    """What was fitted, which another fit does not change: a fit makes new parts."""
+    detector = getattr(detector, "best_estimator_", detector)
+    if not type(detector).__module__.startswith("sklearn."):
+        return detector
+    own = copy(detector)
+    if hasattr(own, "named_steps"):
+        own.steps = [(name, _kept(step)) for name, step in own.steps]
+    return own
+
+
+def _function(detector: Any, score: Score | None = None) -> Callable[[Any], Any]:
+    if hasattr(detector, "named_steps"):
+        return _AfterSteps(detector[:-1], _function(detector.steps[-1][1]))
+    if type(detector).__module__.startswith("sklearn."):
+        from whyflag.adapters.from_sklearn import own_score
+
+        if (own := own_score(detector)) is not None:
+            return own
+    return (as_score(detector) if score is None else score).function
+
+
+@final
+@dataclass(frozen=True)
+class _AfterSteps:
+    steps: Any
+    function: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        from whyflag.adapters.transformers import transform
+
+        return self.function(transform(self.steps, X) if len(self.steps) else X)
+
+
+@final
+@dataclass(frozen=True)
+class Uses:
+    """What a Pipeline does first with its columns.
+
+    Attributes:
+        names: The columns that it was fitted with; None: not known.
+        as_choices: Columns that become codes, whatever they hold.
+        dropped: Columns that it drops.
+    """
+
+    names: tuple[str, ...] | None = None
+    as_choices: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, detector: Any) -> Uses:
+        """What a detector does with its columns, as far as it is a Pipeline."""
+        detector = getattr(detector, "best_estimator_", detector)
+        first: Any = next(iter(_flat(detector)), None)
+        named = getattr(first, "feature_names_in_", None)
+        n_features = getattr(first, "n_features_in_", 0)
+        names = [f"x{i}" for i in range(n_features)] if named is None else list(map(str, named))
+        parts = [(detector, names)] if names else []
+        if hasattr(first, "transformers_"):
+            parts = [(step, _named(which, names)) for _, step, which in first.transformers_]
+        kept = {name for step, some in parts for name in some if not _is_drop(step)}
+        coded = {name for step, some in parts for name in some if _encodes(step)}
+        return cls(tuple(names) or None, frozenset(coded), frozenset(names) - kept)
+
+
+def _is_drop(step: Any) -> bool:
+    return isinstance(step, str) and step == "drop"
+
+
+def _encodes(step: Any) -> bool:
+    return any(type(each).__name__ in ENCODERS for each in _flat(step))
+
+
+def _named(which: Any, names: list[str]) -> list[str]:
+    """The names of the columns that a ColumnTransformer gives to a step."""
+    if isinstance(which, slice):
+        if isinstance(which.start, str) or isinstance(which.stop, str):
+            begin = names.index(which.start) if which.start is not None else 0
+            end = names.index(which.stop) + 1 if which.stop is not None else len(names)
+            return names[begin:end]
+        return names[which]
+    chosen = np.atleast_1d(np.asarray(which))
+    return list(chosen) if chosen.dtype.kind in "UO" else list(np.array(names)[chosen])
+
+
+def _flat(step: Any) -> list[Any]:
+    """The steps of what may be pipelines in one another."""
+    steps = getattr(step, "named_steps", None)
+    return [step] if steps is None else [part for each in steps.values() for part in _flat(each)]

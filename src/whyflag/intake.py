@@ -1,0 +1,253 @@
+"""Rows as they come, as numbers, and what numbers can not say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from whyflag.adapters.raw import Asked, Uses
+from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector, check_rows
+from whyflag.domain import Domain
+from whyflag.score import Score, evaluate
+from whyflag.score.answers import rounding
+from whyflag.table import Table, read_table
+from whyflag.table.codec import State
+from whyflag.table.holders import columns_of, in_hand, is_frame, take
+
+if TYPE_CHECKING:
+    from whyflag.table.frames import Frames
+
+USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
+LOOKED_AT = 1000  # normal rows that tell it
+
+
+def takes_raw(X: Any, uses: Uses) -> bool:
+    """Whether rows hold more than numbers: texts, times, gaps, numbers that are codes."""
+    if isinstance(X, Table):
+        return False
+    if not is_frame(X):
+        rows = np.asarray(X)
+        if rows.ndim != 2 or rows.dtype.kind not in "fiubOUS":
+            return False
+        if rows.dtype.kind in "OUS":
+            try:
+                rows = rows.astype(np.float64)
+            except (TypeError, ValueError):
+                return True
+        return bool(np.isnan(rows).any() or uses.as_choices)
+    columns, _ = columns_of(X, "background")
+    coded = uses.as_choices.intersection(columns)
+    return bool(coded) or any(
+        getattr(each.dtype, "kind", "O") not in "fiub" or each.isna().any()
+        for each in columns.values()
+    )
+
+
+def learn_frames(asked: Asked, X: Any, uses: Uses) -> Frames:
+    """What the columns of normal rows are, and in which of them the detector takes gaps."""
+    from whyflag.table.frames import Frames  # pandas, which takes as long as whyflag itself
+
+    columns, _ = columns_of(X, "background")
+    unused = uses.dropped
+    if uses.dropped or (uses.names is not None and is_frame(X)):
+        unused = uses.dropped | (set(columns) - set(uses.names or columns))
+    frames = Frames.learn(X, choices=uses.as_choices, unused=unused)
+    with_gaps = [
+        name for name, codec in zip(frames.names, frames.codecs, strict=True) if codec.has_gaps
+    ]
+    if not with_gaps:
+        return frames
+    without = frames.without_gaps(with_gaps)
+    whole = typical(without.read(X).rows.values)[None]  # a row that has no gaps
+    cells = {name: without.gap_cell(X, name) for name in with_gaps}
+    refused = [
+        name
+        for name, cell in cells.items()
+        if not np.isfinite(_answer(asked, without.frame(whole, cell), 1)[0])
+    ]
+    return frames.without_gaps(refused)
+
+
+@final
+@dataclass(frozen=True)
+class Intake:
+    """Reads rows for a score, as numbers.
+
+    A cell that numbers can not say (a gap in a column where no normal row has one, a choice that
+    none of them has) becomes a typical one, and what it adds to the score belongs to its feature:
+    the difference that the detector makes between the two; or, where the detector takes no gaps,
+    as much as makes an alarm of any row.
+
+    Attributes:
+        asked: What the detector says of rows as they are.
+        frames: What its columns are; None: numbers, as many as the domain has.
+        with_gaps: The columns in which normal rows have gaps, though the detector takes none.
+    """
+
+    asked: Asked
+    frames: Frames | None = None
+    with_gaps: frozenset[str] = frozenset()
+
+    def read(self, X: Any, name: str, score: Score, domain: Domain, rows: Matrix | None) -> Table:
+        """Rows as numbers, with what other cells add to their scores."""
+        X = in_hand(X, name)
+        if self.frames is not None and not isinstance(X, Table):
+            raw = self.frames.read(X, name)
+            values = check_rows(raw.rows.values, name=name, columns=self.frames.encoded)
+            table = replace(raw.rows, values=values)
+            return self._settled(table, raw.states, X, self.frames, score, domain, rows)
+        columns = domain.columns if domain.named else None
+        table = read_table(X, name=name, columns=columns, n_columns=domain.n_columns, gaps=True)
+        if not np.isnan(table.values).any():
+            return table
+        if rows is None:
+            return read_table(table, name=name)  # which says where the first gap is
+        from whyflag.table.frames import Frames
+
+        frames = Frames.of_numbers(domain.columns, typical(rows))
+        raw = frames.read(table.values)
+        filled = replace(table, values=raw.rows.values)
+        return self._settled(filled, raw.states, table.values, frames, score, domain, rows)
+
+    def _settled(
+        self,
+        table: Table,
+        states: IntMatrix,
+        X: Any,
+        frames: Frames,
+        score: Score,
+        domain: Domain,
+        rows: Matrix | None,
+    ) -> Table:
+        """The table with what its foreign cells add, and what people should see of them."""
+        foreign = states != State.USUAL  # n x c
+        some = np.flatnonzero(foreign.any(axis=1))
+        if not len(some):
+            return table
+        found = _Foreign(self, frames, score, table.values[some], take(X, some), states[some])
+        added = np.zeros(states.shape)
+        alarm = _Alarm(score, rows)
+        added[some] = found.added(alarm, [_name_of(table, i) for i in some.tolist()])
+        first = [frames.encoded.index(own[0]) for own in frames.players.values()]
+        owner = domain.membership[:, first]  # p x c
+        shown = frames.shown(X, states)
+        single = {
+            frames.names[np.flatnonzero(own)[0]]: player
+            for player, own in zip(domain.player_names, owner, strict=True)
+            if own.sum() == 1
+        }
+        seen = tuple(
+            {single[name]: text for name, text in row.items() if name in single} for row in shown
+        )
+        cells = (states @ (owner & (owner.sum(axis=1) == 1)[:, None]).T).astype(np.int8)
+        return replace(table, added=added @ owner.T, shown=seen, states=cells)
+
+
+@final
+@dataclass(frozen=True)
+class _Alarm:
+    """What raises an alarm, and how much is far above it."""
+
+    score: Score
+    rows: Matrix | None
+
+    @cached_property
+    def surcharge(self) -> float:
+        """As far again as from the most normal row to the alarm."""
+        if self.rows is None:
+            return 0.0
+        some = np.unique(np.linspace(0, len(self.rows) - 1, LOOKED_AT).astype(int))
+        scores = evaluate(self.score, self.rows[some])
+        usual = float(np.quantile(scores, USUAL, method="higher"))
+        alarm = usual if self.score.threshold is None else self.score.threshold
+        return 2 * (alarm - float(scores.min())) or 1.0
+
+
+@final
+@dataclass(frozen=True)
+class _Foreign:
+    """Rows that have cells of which numbers know nothing."""
+
+    intake: Intake
+    frames: Frames
+    score: Score
+    values: Matrix  # n x d, typical values in the place of such cells
+    X: Any  # n, as they came
+    states: IntMatrix  # n x c
+
+    def added(self, alarm: _Alarm, names: Sequence[Any]) -> Matrix:
+        """What each such cell adds to the score of its row: (n, c)."""
+        foreign = self.states != State.USUAL
+        asked = _asked_of_all(self.intake.asked, self.X, len(names))
+        for i in np.flatnonzero(~np.isfinite(asked)).tolist():
+            refused = foreign[i] & (self.states[i] != State.GAP)
+            if refused.any():
+                self._refuse(i, int(np.argmax(refused)), names[i])
+        seen = evaluate(self.score, self.values)
+        added = np.zeros(foreign.shape)
+        for i, cells in enumerate(foreign):
+            if not np.isfinite(asked[i]):
+                rare = [name not in self.intake.with_gaps for name in self.frames.names]
+                added[i, cells & rare] = alarm.surcharge
+                continue
+            left = asked[i] - seen[i]
+            if abs(left) > rounding(asked[[i]], seen[[i]], self.values[[i]])[0]:
+                added[i, cells] = left * self._parts(i, np.flatnonzero(cells), float(seen[i]))
+        return added
+
+    def _parts(self, i: int, cells: IntVector, seen: float) -> Vector:
+        """What part of what is left belongs to each cell, by what it does alone."""
+        if len(cells) == 1:
+            return np.ones(1)
+        alone = np.empty(len(cells))
+        for k, j in enumerate(cells):
+            own = self.frames.cells_of(take(self.X, np.array([i])), int(j))
+            row = self.frames.frame(self.values[[i]], instead=own)
+            alone[k] = _asked_of_all(self.intake.asked, row, 1)[0] - seen
+        effect = np.where(np.isfinite(alone), np.abs(alone), 0.0)
+        total = effect.sum()
+        return effect / total if total > 0 else np.full(len(cells), 1 / len(cells))
+
+    def _refuse(self, i: int, j: int, name: Any) -> None:
+        """Say which cell the detector does not take, and what it says of it."""
+        row = take(self.X, np.array([i]))
+        (cell,) = self.frames.cells_of(row, j).values()
+        said = "its score is no number"
+        try:
+            self.intake.asked(row)
+        except Exception as error:
+            said = " ".join(str(error).split())
+        raise ValueError(
+            f"The detector refuses row {name!r}, where column {self.frames.names[j]!r} has "
+            f"{cell[0]!r}, which no normal row has: {said}"
+        )
+
+
+def _asked_of_all(asked: Callable[[Any], Vector], X: Any, n: int) -> Vector:
+    """What a detector says of rows; NaN where it refuses one."""
+    whole = _answer(asked, X, n)
+    if n == 1 or np.isfinite(whole).all():
+        return whole
+    return np.concatenate([_answer(asked, take(X, np.array([i])), 1) for i in range(n)])
+
+
+def _answer(asked: Callable[[Any], Vector], X: Any, n: int) -> Vector:
+    try:
+        with np.errstate(all="ignore"):
+            found = asked(X)
+    except Exception:  # a detector may refuse rows in any way
+        return np.full(n, np.nan)
+    return found if found.shape == (n,) else np.full(n, np.nan)
+
+
+def _name_of(table: Table, i: int) -> Any:
+    return int(i) if table.index is None else table.index[i]
+
+
+def typical(rows: Matrix) -> Vector:
+    """The lower median of each column, which is a value that a row has."""
+    return np.asarray(np.quantile(rows, 0.5, axis=0, method="lower"))

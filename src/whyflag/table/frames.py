@@ -1,0 +1,314 @@
+"""Rows in whatever a detector takes them in: a DataFrame, say, with texts and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import pandas as pd
+
+from whyflag.arrays import IntMatrix, Matrix, Vector
+from whyflag.records import per_row
+from whyflag.table.codec import State
+from whyflag.table.holders import columns_of, is_frame
+from whyflag.table.raw import RawChoices, RawColumn, RawNumbers, RawTimes
+from whyflag.table.rows import Table, refuse_other_names
+from whyflag.table.sheet import Cells
+
+if TYPE_CHECKING:
+    from whyflag.table.holders import Series
+
+
+@final
+@dataclass(frozen=True)
+class Raw:
+    """Rows of a detector's own columns, as numbers."""
+
+    rows: Table = per_row()
+    states: IntMatrix = per_row()  # n x columns: of `State`
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """From rows as a detector takes them to numbers, and back.
+
+    What numbers can not say is a state: a gap in a column where no row that was learnt from has
+    one, a choice that none of them has.
+
+    Attributes:
+        names: The columns that count.
+        codecs: What is learnt of each.
+        example: A row of all columns, as it came: types, order, and what stands in columns that do
+            not count.
+    """
+
+    names: tuple[str, ...]
+    codecs: tuple[RawColumn, ...]
+    example: Any
+
+    @classmethod
+    def learn(
+        cls, X: Any, *, choices: Collection[str] = (), unused: Collection[str] = ()
+    ) -> Frames:
+        """Learn from rows what their columns are.
+
+        Args:
+            X: Rows: a DataFrame of pandas or polars, a table of pyarrow, or an array.
+            choices: Columns whose numbers are names.
+            unused: Columns that do not count.
+        """
+        columns, _ = columns_of(X)
+        found = {
+            name: _codec_of(name, column, name in choices)
+            for name, column in columns.items()
+            if name not in unused
+        }
+        codecs = {name: codec for name, codec in found.items() if codec is not None}
+        if not codecs:
+            raise ValueError("`background` has no column with values.")
+        return cls(tuple(codecs), tuple(codecs.values()), X[:1] if len(X) else X)
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], typical: Vector) -> Frames:
+        """Columns of numbers without gaps, in an array."""
+        codecs = tuple(RawNumbers(float(value)) for value in typical)
+        return cls(tuple(names), codecs, typical[None])
+
+    @property
+    def encoded(self) -> tuple[str, ...]:
+        """The columns of numbers."""
+        return tuple(name for each in self._encoded for name in each)
+
+    @property
+    def players(self) -> dict[str, list[str]]:
+        """The columns of numbers of each column."""
+        return dict(zip(self.names, self._encoded, strict=True))
+
+    @property
+    def _encoded(self) -> list[list[str]]:
+        return [codec.encoded(name) for name, codec in zip(self.names, self.codecs, strict=True)]
+
+    @property
+    def gap_columns(self) -> list[str]:
+        """The 0/1 columns that say that a number or a time is missing."""
+        return [
+            codec.gap(name)
+            for name, codec in zip(self.names, self.codecs, strict=True)
+            if codec.has_gaps and not isinstance(codec, RawChoices)
+        ]
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The names of the 0/1 columns of each choice."""
+        known = zip(self.names, self.codecs, strict=True)
+        return {name: codec.categories for name, codec in known if isinstance(codec, RawChoices)}
+
+    @property
+    def written(self) -> dict[str, RawColumn]:
+        """What is written otherwise than as a plain number."""
+        known = zip(self.names, self.codecs, strict=True)
+        return {
+            name: codec
+            for name, codec in known
+            if codec.has_gaps or not isinstance(codec, RawNumbers)
+        }
+
+    def without_gaps(self, names: Collection[str]) -> Frames:
+        """The same, but gaps in these columns have no place of their own."""
+        known = zip(self.names, self.codecs, strict=True)
+        return replace(
+            self, codecs=tuple(c.without_gaps() if name in names else c for name, c in known)
+        )
+
+    def read(self, X: Any, name: str = "X") -> Raw:
+        """Rows as numbers; columns are matched by name, those of an array by position."""
+        columns, index = columns_of(X, name, self._all_names)
+        refuse_other_names(self.names, tuple(columns), name, only_lacking=True)
+        found = [
+            codec.read(_cells(each, columns[each], codec))
+            for each, codec in zip(self.names, self.codecs, strict=True)
+        ]
+        values = np.hstack([each.values for each in found])
+        states = np.column_stack([each.states for each in found]).astype(np.int64)
+        rows = Table(values, self.encoded, index, codecs=self.written)
+        return Raw(rows, states)
+
+    def shown(self, X: Any, states: IntMatrix) -> tuple[dict[str, str], ...]:
+        """What people should see of cells that have no place among the numbers, n."""
+        columns, _ = columns_of(X, columns=self._all_names)
+        said: list[dict[str, str]] = [{} for _ in range(len(states))]
+        for i, j in zip(*np.nonzero(states), strict=True):
+            name, codec = self.names[j], self.codecs[j]
+            said[i][name] = codec.shown(str(columns[name].iloc[i]), State(states[i, j]))
+        return tuple(said)
+
+    def frame(self, Z: Matrix, instead: Mapping[str, Cells] | None = None) -> Any:
+        """Rows of numbers as the detector takes them; some columns with other cells instead."""
+        cells, begin = {}, 0
+        for name, codec, encoded in zip(self.names, self.codecs, self._encoded, strict=True):
+            end = begin + len(encoded)
+            cells[name] = codec.cells(Z[:, begin:end])
+            begin = end
+        return like(self.example, {**cells, **(instead or {})}, len(Z))
+
+    def cells_of(self, X: Any, j: int) -> dict[str, Cells]:
+        """The cells of one column that counts, as they came, by its name."""
+        columns, _ = columns_of(X, columns=self._all_names)
+        return {self.names[j]: columns[self.names[j]].to_numpy()}
+
+    def gap_cell(self, X: Any, name: str) -> dict[str, Cells]:
+        """A gap of a column, as it came, by the column's name."""
+        columns, _ = columns_of(X, columns=self._all_names)
+        return {name: columns[name].to_numpy()[columns[name].isna().to_numpy()][:1]}
+
+    @property
+    def _all_names(self) -> tuple[str, ...]:
+        known = tuple(columns_of(self.example)[0])
+        # An array has no names: columns go by those that count, as far as all do.
+        return known if is_frame(self.example) or len(known) > len(self.names) else self.names
+
+
+def _codec_of(name: str, column: Series, is_choice: bool) -> RawColumn | None:
+    """What a column is; None if it has no value."""
+    if column.isna().all():
+        return None
+    kind = "O" if is_choice else _kind(column)
+    if kind == "n":
+        is_whole = getattr(column.dtype, "kind", "O") in "iu"
+        return RawNumbers.of(_number_cells(column), is_whole=is_whole)
+    if kind == "t":
+        return RawTimes.of(_time_cells(column))
+    cells = _object_cells(column)
+    try:
+        gaps = column[column.isna()]
+        return RawChoices.of(cells, gaps.iloc[0] if len(gaps) else None)
+    except TypeError as error:
+        raise TypeError(
+            f"Column {name!r} must hold numbers, texts or times, got {cells[0]!r:.40}: {error}."
+        ) from None
+
+
+def _kind(column: Series) -> str:
+    """Whether a column holds numbers, "n", times, "t", or else choices, "O"."""
+    dtype: Any = column.dtype
+    if getattr(dtype, "kind", "O") in "iuf" and not isinstance(dtype, pd.CategoricalDtype):
+        return "n"
+    if getattr(dtype, "kind", "O") in "mM" and not isinstance(dtype, pd.PeriodDtype):
+        return "t"
+    if isinstance(dtype, np.dtype):
+        inferred = pd.api.types.infer_dtype(column, skipna=True)
+        if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
+            return "n"
+    return "O"
+
+
+def _cells(name: str, column: Series, codec: RawColumn) -> Cells:
+    """The cells of a column as its codec reads them."""
+    if isinstance(codec, RawNumbers):
+        return _number_cells(column)
+    if isinstance(codec, RawTimes):
+        if _kind(column) != "t" and not column.isna().all():
+            raise TypeError(f"Column {name!r} must hold times, got dtype {column.dtype}.")
+        return _time_cells(column)
+    return _object_cells(column)
+
+
+def _number_cells(column: Series) -> Cells:
+    if getattr(column.dtype, "kind", "O") in "iufb" and not _is_categorical(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _object_cells(column)
+
+
+def _time_cells(column: Series) -> Cells:
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if column.isna().all():
+        return np.full(len(column), np.datetime64("NaT", "us"))
+    return column.to_numpy()
+
+
+def _object_cells(column: Series) -> Cells:
+    cells = column.astype(object).to_numpy(copy=True)
+    cells[column.isna().to_numpy()] = None
+    return cells
+
+
+def _is_categorical(column: Series) -> bool:
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def like(example: Any, cells: Mapping[str, Cells], n: int) -> Any:
+    """Rows of these cells in the type of an example, which says what stands in other columns."""
+    if hasattr(example, "iloc"):
+        parts = {}
+        for j, label in enumerate(example.columns):
+            one = example.iloc[:, j]
+            own = cells.get(str(label))
+            parts[j] = (
+                one.repeat(n).reset_index(drop=True) if own is None else _cast(own, one.dtype)
+            )
+        frame = pd.DataFrame(parts)
+        frame.columns = example.columns
+        return frame
+    known, _ = columns_of(example)
+    columns = known if is_frame(example) or len(known) > len(cells) else dict.fromkeys(cells)
+    whole = {
+        name: cells[name] if name in cells else np.repeat(known[name].to_numpy(), n)
+        for name in columns
+    }
+    if hasattr(example, "column_names"):
+        import pyarrow as pa
+
+        fields = zip(whole.items(), example.schema, strict=True)
+        return pa.table({name: _arrow(each, field.type) for (name, each), field in fields})
+    if hasattr(example, "get_column"):
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, _listed(each), dtype=example.schema[name], strict=False)
+                for name, each in whole.items()
+            }
+        )
+    is_object = np.asarray(example).dtype.kind not in "fiub"
+    return np.column_stack(list(whole.values())).astype(object if is_object else np.float64)
+
+
+def _listed(cells: Cells) -> Any:
+    if cells.dtype.kind == "f":
+        return [None if each != each else each for each in cells.tolist()]
+    return cells if cells.dtype.kind in "mM" else cells.tolist()
+
+
+def _arrow(cells: Cells, kind: Any) -> Any:
+    import pyarrow as pa
+
+    if cells.dtype.kind == "f":
+        whole = pa.array(cells, from_pandas=True)
+        return whole.cast(kind, safe=False) if (cells == np.round(cells)).all() else whole
+    return pa.array(cells, type=kind, from_pandas=True)
+
+
+def _cast(cells: Cells, dtype: Any) -> Series:
+    """Cells as a column of this type, where it can hold them."""
+    column: Any = pd.Series(cells)
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        return column.dt.tz_localize("UTC").dt.tz_convert(dtype.tz).astype(dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        extra = [each for each in column.dropna().unique() if each not in dtype.categories]
+        wider = dtype.categories.append(pd.Index(extra)) if extra else dtype.categories
+        return column.astype(pd.CategoricalDtype(wider, dtype.ordered))
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        return column.astype(object)
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iu" and not (cells == np.floor(cells.astype(np.float64))).all():
+        # What is no whole number, or none at all, is not made one.
+        nullable = not isinstance(dtype, np.dtype)
+        whole = column.isna() | (column == np.floor(column))
+        return column.astype(dtype if nullable and whole.all() else np.float64)
+    if kind == "b" and isinstance(dtype, np.dtype) and column.isna().any():
+        return column.astype(object)
+    return column.astype(dtype)

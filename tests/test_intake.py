@@ -1,0 +1,423 @@
+"""Rows as they come: texts, times and gaps, in whatever holds them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import IsolationForest
+from sklearn.impute import SimpleImputer
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+    TargetEncoder,
+)
+
+from whyflag import Attribution, Ensemble, Explainer, as_score
+from whyflag.attribution.base import concatenate
+
+METHODS = ("near", "ASH", "KSH", "wKSH", "comp")
+
+
+def machines(n=300, seed=0):
+    """Rows of machines: the kind rules the load, gaps in one number, and one text in no use."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["lathe", "mill", "saw"], n, p=[0.5, 0.3, 0.2])
+    load = np.select([kind == "lathe", kind == "mill"], [10.0, 20.0], 30.0) + rng.normal(0, 1, n)
+    heat = 40 + 2 * load + rng.normal(0, 1, n)
+    return pd.DataFrame(
+        {
+            "name": [f"m{i}" for i in range(n)],
+            "kind": kind,
+            "load": load.round(2),
+            "heat": np.where(rng.random(n) < 0.1, np.nan, heat.round(1)),
+            "gears": rng.choice([4, 6, 8], n),
+            "guarded": rng.random(n) < 0.7,
+        }
+    )
+
+
+NORMAL = machines()
+
+
+def mixture_of(encoder, columns=("kind", "gears", "guarded")):
+    numbers = make_pipeline(SimpleImputer(add_indicator=True), StandardScaler())
+    steps = make_column_transformer((numbers, ["load", "heat"]), (encoder, list(columns)))
+    return make_pipeline(steps, GaussianMixture(2, reg_covar=1e-2, random_state=0))
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return mixture_of(OneHotEncoder(handle_unknown="ignore")).fit(NORMAL)
+
+
+@pytest.fixture(scope="module")
+def threshold(pipeline):
+    return float(np.quantile(-pipeline.score_samples(NORMAL), 0.99))
+
+
+def odd_rows():
+    """A load × 1000, a kind that is none, a gap where there are none, a kind of another load."""
+    rows = NORMAL.iloc[[0, 1, 2, 3]].copy()
+    rows.iloc[0, 2] *= 1000
+    rows.iloc[1, 1] = "drill"
+    rows.iloc[2, 2] = np.nan
+    rows.iloc[3, 1] = {"lathe": "saw", "mill": "saw", "saw": "lathe"}[rows.iloc[3, 1]]
+    return rows
+
+
+CULPRITS = ["load", "kind", "load", "kind"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pipeline_is_explained_in_the_columns_that_it_takes(pipeline, threshold, method):
+    rows = odd_rows()
+    explain = Explainer(pipeline, NORMAL, method, threshold=threshold)
+    found = explain(rows)
+    assert found.feature_names == ("kind", "load", "heat", "gears", "guarded")
+    assert found.scores == pytest.approx(-pipeline.score_samples(rows), rel=1e-9)
+    if found.additive:
+        gap = found.scores - found.base_values
+        assert found.values.sum(axis=1) == pytest.approx(gap, rel=1e-6)
+    if method in ("near", "wKSH"):
+        assert [found.feature_names[j] for j in found.order[:, 0]] == CULPRITS
+
+
+def test_what_is_shown_are_values_of_the_columns(pipeline, threshold):
+    rows = odd_rows()
+    found = Explainer(pipeline, NORMAL, threshold=threshold)(rows)
+    top = found.top(1)
+    assert top["observed"].tolist()[1] == "drill (not seen before)"
+    assert np.isnan(top["observed"].tolist()[2])
+    assert top["normal"].iloc[[1, 3]].isin(["lathe", "mill", "saw"]).all()
+    assert all(5 < value < 35 for value in top["normal"].iloc[[0, 2]])
+    said = found.sentences()
+    assert said[1].startswith("kind is drill (not seen before); with the rest as it is,")
+    assert said[2].startswith("load has no value; with the rest as it is, about")
+    assert found.row_names == tuple(rows.index)
+
+
+def test_repaired_rows_silence_the_pipeline_itself(pipeline, threshold):
+    explain = Explainer(pipeline, NORMAL, threshold=threshold)
+    repair = explain.repair(odd_rows())
+    assert repair.silenced.all()
+    rows = explain.prepared.intake.frames.frame(repair.rows)
+    assert (rows.dtypes == NORMAL.dtypes).all()
+    assert set(rows["kind"]) <= {"lathe", "mill", "saw"}
+    assert set(rows["gears"]) <= {4, 6, 8}
+    assert -pipeline.score_samples(rows) == pytest.approx(repair.scores)
+    frame = repair.to_frame()
+    assert frame.set_index("row").loc[1, "normal"] in ("lathe", "mill", "saw")
+    lower, normal, upper = frame.loc[0, ["lower", "normal", "upper"]]
+    assert lower < normal < upper
+
+
+def test_only_values_that_there_are_are_tried(threshold):
+    strict = mixture_of(OneHotEncoder(handle_unknown="error"), ["kind"]).fit(NORMAL)
+    seen = []
+
+    def scored(frame):
+        seen.append(frame)
+        return -strict.score_samples(frame)
+
+    # ASH moves values as it likes; an encoder that knows three kinds refuses a fourth.
+    Explainer(scored, NORMAL, "ASH")(odd_rows().iloc[[0, 3]])
+    assert all(isinstance(frame, pd.DataFrame) for frame in seen)
+    tried = pd.concat(seen)
+    assert set(tried["kind"]) == {"lathe", "mill", "saw"}
+    assert tried["gears"].dtype == NORMAL["gears"].dtype
+    assert len(set(tried["load"]) - set(NORMAL["load"])) > 100
+
+
+def test_a_fraction_in_a_column_of_whole_numbers_keeps_its_score():
+    def score(rows):
+        return (rows["gears"].to_numpy() % 2) * 5.0 + rows["load"].to_numpy() / 100
+
+    rows = NORMAL.iloc[:2].astype({"gears": float})
+    rows.iloc[0, 4] = 6.5
+    found = Explainer(score, NORMAL)(rows)
+    assert found.scores == pytest.approx(score(rows))
+    assert found.top(1)["observed"].iloc[0] == "6.5 (not whole)"
+
+
+def test_numbers_that_are_codes_stay_codes():
+    only = NORMAL[["gears", "load"]]
+    steps = make_column_transformer((OneHotEncoder(), ["gears"]), (StandardScaler(), ["load"]))
+    pipe = make_pipeline(steps, GaussianMixture(1, reg_covar=0.1, random_state=0)).fit(only)
+    found = Explainer(pipe, only, "ASH")(only.iloc[:2])
+    assert found.top(2)["observed"].isin([4, 6, 8]).sum() == 2
+
+
+def test_a_value_that_the_pipeline_refuses_is_named(threshold):
+    strict = mixture_of(OneHotEncoder(handle_unknown="error")).fit(NORMAL)
+    rows = NORMAL.iloc[:3].assign(kind=["lathe", "drill", "mill"])
+    with pytest.raises(ValueError, match="refuses row 1, where column 'kind' has 'drill', which"):
+        Explainer(strict, NORMAL)(rows)
+
+
+def test_a_text_in_a_number_is_named(pipeline):
+    rows = NORMAL.iloc[:2].astype({"load": object})
+    rows.iloc[1, 2] = "broken"
+    with pytest.raises(ValueError, match="refuses row 1, where column 'load' has 'broken', which"):
+        Explainer(pipeline, NORMAL)(rows)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+        TargetEncoder(target_type="continuous", cv=2),
+        make_pipeline(OneHotEncoder(sparse_output=False), StandardScaler()),
+        make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first")),
+    ],
+    ids=lambda encoder: type(encoder).__name__,
+)
+def test_any_encoder(encoder):
+    pipe = mixture_of(encoder, ["kind"]).fit(NORMAL, NORMAL["load"])
+    rows = NORMAL.iloc[:2].assign(load=[900.0, 10.0])
+    found = Explainer(pipe, NORMAL)(rows)
+    assert found.top(1)["feature"].iloc[0] == "load"
+    assert found.scores == pytest.approx(-pipe.score_samples(rows))
+
+
+def test_gaps_of_texts_are_written_as_they_came():
+    frame = NORMAL.assign(kind=NORMAL["kind"].astype(object).where(NORMAL["load"] > 10, np.nan))
+    imputer = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    pipe = mixture_of(imputer, ["kind"]).fit(frame)
+    found = Explainer(pipe, frame)(frame.iloc[:20])
+    assert found.scores == pytest.approx(-pipe.score_samples(frame.iloc[:20]))
+
+
+def test_many_texts_share_a_column_and_keep_their_scores():
+    frame = pd.DataFrame({"code": [f"c{i:03d}" for i in range(300)], "x": np.arange(300.0) % 7})
+
+    def score(rows):
+        return rows["code"].str[1:].astype(float).to_numpy() / 100 + rows["x"].to_numpy()
+
+    explain = Explainer(score, frame)
+    found = explain(frame.iloc[[5, 295]])
+    assert explain.domain.n_columns == 202
+    assert found.scores == pytest.approx(score(frame.iloc[[5, 295]]))
+    assert found.top(2).loc[lambda top: top["feature"] == "code", "observed"].tolist() == [
+        "c005",
+        "c295",
+    ]
+
+
+def test_times_are_values():
+    days = pd.date_range("2024-01-01", periods=100, freq="D")
+    frame = pd.DataFrame({"day": days, "x": np.random.default_rng(0).normal(size=100)})
+
+    def score(rows):
+        return (rows["day"] - pd.Timestamp("2024-02-20")).dt.days.abs().to_numpy() / 10
+
+    late = frame.iloc[:2].assign(day=pd.to_datetime(["1924-02-20", "2024-02-20"]))
+    explain = Explainer(score, frame, threshold=6.0)
+    found = explain(late)
+    assert found.scores == pytest.approx(score(late))
+    assert found.sentences()[0].startswith("day is 1924-02-20; with the rest as it is, about 2024")
+    assert isinstance(found.top(1)["normal"].iloc[0], pd.Timestamp)
+
+
+def test_moments_with_a_zone_come_back_as_they_were():
+    times = pd.date_range("2024-03-30 22:15", periods=50, freq="h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"time": times, "x": np.arange(50.0)})
+    explain = Explainer(lambda rows: rows["time"].dt.hour.to_numpy() + 0.0, frame)
+    again = explain.prepared.intake.frames.frame(explain.prepared.rows)
+    pd.testing.assert_frame_equal(again, frame)
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "its own types": lambda frame: frame.convert_dtypes(),
+    "categories": lambda frame: frame.astype({"kind": "category"}),
+    "polars": pl.from_pandas,
+    "lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("convert", FRAMES.values(), ids=FRAMES)
+def test_a_function_gets_rows_in_what_they_came_in(convert):
+    came = convert(NORMAL.drop(columns="name"))
+    came = came.collect() if isinstance(came, pl.LazyFrame) else came
+    seen = []
+
+    def score(rows):
+        seen.append(rows)
+        assert type(rows) is type(came)
+        frame = rows if isinstance(rows, pd.DataFrame) else rows.to_pandas()
+        mean = frame["kind"].astype(str).map({"lathe": 10.0, "mill": 20.0, "saw": 30.0})
+        load = frame["load"].astype(float)
+        return ((load - mean) ** 2 + 5 * frame["heat"].isna()).to_numpy(float)
+
+    explain = Explainer(score, convert(NORMAL.drop(columns="name")), threshold=20.0)
+    rows = NORMAL.iloc[:2].drop(columns="name").assign(load=[60.0, 10.0])
+    found = explain(convert(rows))
+    assert found.top(1)["feature"].iloc[0] == "load"
+    first = seen[0]
+    if isinstance(first, pd.DataFrame):
+        assert (first.dtypes == came.dtypes).all()
+    else:
+        assert first.schema == came.schema
+
+
+def test_an_array_of_objects():
+    steps = make_column_transformer((OneHotEncoder(), [0]), (StandardScaler(), [1]))
+    rows = NORMAL[["kind", "load"]].to_numpy(dtype=object)
+    pipe = make_pipeline(steps, GaussianMixture(1, reg_covar=0.1, random_state=0)).fit(rows)
+    found = Explainer(pipe, rows)(np.array([["saw", 10.0]], dtype=object))
+    assert found.feature_names == ("x0", "x1")
+    assert found.scores == pytest.approx(-pipe.score_samples(np.array([["saw", 10.0]], object)))
+
+
+def test_players_and_fixed_columns_are_told_by_their_names(pipeline):
+    explain = Explainer(
+        pipeline, NORMAL, players={"drive": ["load", "gears"]}, fixed=["guarded"], threshold=0.0
+    )
+    found = explain(odd_rows().iloc[:1])
+    assert found.feature_names == ("kind", "drive", "heat", "guarded")
+    assert found.top(1)["feature"].item() == "drive"
+    assert found.values[0, 3] == 0
+
+
+def test_a_domain_says_more_of_the_columns(pipeline, threshold):
+    domain = Explainer(pipeline, NORMAL).domain.having(falling=["load"])
+    explain = Explainer(pipeline, NORMAL, domain=domain, threshold=threshold)
+    assert explain(odd_rows().iloc[:1]).top(1)["feature"].item() == "load"
+    with pytest.raises(ValueError, match="it should have the columns"):
+        Explainer(pipeline, NORMAL, domain=type(domain)(3))
+
+
+def test_a_row_does_not_depend_on_the_others(pipeline, threshold):
+    explain = Explainer(pipeline, NORMAL, threshold=threshold)
+    rows = odd_rows()
+    whole = explain(rows)
+    for i in range(len(rows)):
+        assert explain(rows.iloc[[i]]).values[0] == pytest.approx(whole.values[i], rel=1e-9)
+
+
+def test_several_processes_and_refits(pipeline, threshold):
+    explain = Explainer(pipeline, NORMAL, threshold=threshold, refits=3, n_jobs=2)
+    found = explain(odd_rows().iloc[[0]])
+    assert found.refit_first[0, 1] == 1
+
+
+def test_an_ensemble(pipeline, threshold):
+    found = Ensemble.of(pipeline, NORMAL, threshold=threshold)(odd_rows())
+    assert [found.feature_names[j] for j in found.order[:, 0]] == CULPRITS
+    assert found.top(1)["observed"].iloc[1] == "drill (not seen before)"
+
+
+def test_what_is_saved_shows_the_same(pipeline, threshold, tmp_path):
+    found = Explainer(pipeline, NORMAL, threshold=threshold)(odd_rows())
+    found.save(tmp_path / "found")
+    again = Attribution.load(tmp_path / "found")
+    pd.testing.assert_frame_equal(again.top(2), found.top(2))
+    assert again.sentences() == found.sentences()
+    pd.testing.assert_frame_equal(again.repair.to_frame(), found.repair.to_frame())
+
+
+# Gaps
+
+
+def numbers(n=300, gaps=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3)) @ np.array([[1, 0.9, 0], [0, 0.4, 0], [0, 0, 1]])
+    rows[rng.random(n) < gaps, 1] = np.nan
+    return rows
+
+
+def test_a_gap_is_a_value_where_the_detector_takes_it():
+    normal = numbers(gaps=0.2)
+    forest = IsolationForest(random_state=0).fit(normal)
+    rows = np.array([[0.0, np.nan, 0.0], [np.nan, 0.0, 0.0], [6.0, np.nan, 0.0]])
+    found = Explainer(forest, normal)(rows)
+    assert found.scores == pytest.approx(-forest.score_samples(rows))
+    assert found.top(1)["feature"].tolist()[2] == "x0"
+    assert np.isnan(found.top(3).query("row == 0 and feature == 'x1'")["observed"].item())
+
+
+def test_a_gap_can_be_the_culprit():
+    normal = numbers()
+
+    def score(X):  # one gap costs 7, the other nothing
+        known = np.nan_to_num(X)
+        return (known**2).sum(axis=1) + 7.0 * np.isnan(X[:, 1])
+
+    rows = np.array([[0.1, np.nan, 0.1], [np.nan, 0.1, 0.1], [np.nan, np.nan, 0.1]])
+    found = Explainer(score, normal, threshold=6.0)(rows)
+    assert found.scores == pytest.approx(score(rows))
+    assert found.values[[0, 2], 1] == pytest.approx(7.0, abs=0.5)
+    assert abs(found.values[1]).max() < 0.5
+    assert found.sentences()[0].startswith("x1 has no value; with the rest as it is, ")
+    assert found.flagged.tolist() == [True, False, True]
+    assert found.repair.changed.tolist()[2] == [False, True, False]
+
+
+def test_where_the_detector_takes_no_gaps_one_is_imputed_and_shown_as_a_gap():
+    mixture = GaussianMixture(1, random_state=0).fit(numbers())
+    frame = pd.DataFrame(numbers(), columns=["a", "b", "c"])
+    row = frame.iloc[[0]].assign(b=np.nan)
+    found = Explainer(mixture, frame.to_numpy(), threshold=9.0)(row.to_numpy())
+    assert found.flagged.item()
+    assert found.top(1)["feature"].item() == "x1"
+    assert found.sentences()[0].startswith("x1 has no value; with the rest as it is, ")
+    assert found.repair.silenced.item()
+
+
+def test_where_normal_rows_have_gaps_one_more_is_no_alarm():
+    normal = numbers(gaps=0.2)
+    mixture = GaussianMixture(1, random_state=0).fit(normal[~np.isnan(normal).any(axis=1)])
+    found = Explainer(mixture, normal, threshold=9.0)(np.array([[0.0, np.nan, 0.0]]))
+    assert not found.flagged.item()
+    assert "x1" in found.feature_names
+
+
+def test_a_domain_alone_knows_no_typical_value():
+    domain = Explainer(lambda X: X[:, 0], numbers()).domain
+    with pytest.raises(ValueError, match="must be finite, got nan at row 0, column 1"):
+        Explainer(lambda X: X[:, 0], domain=domain, method="ASH")([[0.0, np.nan, 0.0]])
+
+
+def test_a_selector_of_columns_by_type():
+    by_type = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+        (SimpleImputer(), make_column_selector(dtype_include="number")),
+    )
+    frame = NORMAL.drop(columns="name")
+    pipe = make_pipeline(by_type, IsolationForest(random_state=0)).fit(frame)
+    found = Explainer(pipe, frame)(frame.iloc[:3])
+    assert found.scores == pytest.approx(-pipe.score_samples(frame.iloc[:3]))
+
+
+def test_a_step_that_takes_the_frame():
+    def parts(frame):
+        return np.column_stack([frame["load"], frame["kind"].str.len()])
+
+    frame = NORMAL.drop(columns="name")
+    pipe = make_pipeline(FunctionTransformer(parts), IsolationForest(random_state=0)).fit(frame)
+    rows = frame.iloc[:2].assign(kind=["a very long name", "saw"])
+    found = Explainer(pipe, frame)(rows)
+    assert found.scores == pytest.approx(-pipe.score_samples(rows))
+    assert found.top(1)["feature"].iloc[0] == "kind"
+
+
+def test_numbers_alone_keep_what_is_known_of_the_score():
+    frame = NORMAL[["load", "gears"]]
+    pipe = make_pipeline(StandardScaler(), GaussianMixture(1, random_state=0)).fit(frame)
+    assert len(Explainer(pipe, frame).score.abilities) > 2
+    score = as_score(lambda X: (X**2).sum(axis=1), lambda X: 2 * X)
+    assert Explainer(score, frame).score.abilities == score.abilities
+
+
+def test_parts_with_and_without_gaps_go_under_one_another():
+    explain = Explainer(lambda X: (np.nan_to_num(X) ** 2).sum(axis=1), numbers())
+    parts = [explain([[0.0, 1.0, 0.0]]), explain([[0.0, np.nan, 3.0]])]
+    whole = concatenate(parts)
+    assert whole.sentences() == (*parts[0].sentences(), *parts[1].sentences())
