@@ -7,7 +7,7 @@ VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 endif
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS := shap,torch,pyod,plot,parquet,fast,excel
+EXTRAS := shap,torch,pyod,plot,parquet,fast,excel,sql
 # Pinned by hand: an unpinned one pulls gigabytes.
 TORCH := torch==2.13.0
 # Tests run in one process for each core, with one thread each.

@@ -1,6 +1,9 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from whyflag.records import select_rows
 from whyflag.table import Table, read_table
@@ -78,6 +81,28 @@ def test_numbers_of_any_type_are_read(dtype):
 def test_a_gap_of_pandas_own_types_is_found():
     with pytest.raises(ValueError, match=r"nan at row 1, column 0 \('a'\)"):
         read_table(pd.DataFrame({"a": pd.array([1, None], "Int64")}))
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array", "dok_array"])
+def test_sparse_matrices_get_their_zeros(kind):
+    rows = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
+    assert read_table(getattr(sparse, kind)(rows)).values.tolist() == rows.tolist()
+
+
+def test_a_sparse_matrix_that_is_too_large_is_refused():
+    with pytest.raises(ValueError, match=r"1000000 x 300000 numbers, 2235 GiB: .*, 894 at most"):
+        read_table(sparse.csr_array((1_000_000, 300_000)))
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas])
+def test_frames_of_others_are_read(convert):
+    frame = pd.DataFrame({"a": [1.0, None], "b": [3, 4], "c": [True, False]})
+    table = read_table(convert(frame), gaps=True)
+    assert table.columns == ("a", "b", "c")
+    assert table.values[0].tolist() == [1.0, 3.0, 1.0]
+    assert np.isnan(table.values[1, 0])
+    lazy = read_table(pl.from_pandas(frame[["b"]]).lazy())
+    assert lazy.values.tolist() == [[3.0], [4.0]]
 
 
 def test_rows_are_selected_with_their_names():

@@ -13,6 +13,7 @@ from whyflag.cli.options import (
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
+    Query,
     RawTexts,
     RowsFile,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 def explain(
     model: ModelFolder,
     rows: RowsFile,
+    query: Query = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="Method; given several times, they are combined."),
@@ -57,6 +59,7 @@ def explain(
         only_flagged=only_flagged,
         shown=True,
         most=MOST_ROWS if kind == Format.HTML else None,
+        query=query,
     )
     if kind != Format.HTML:
         remarks = _table(scored, explainer, output, kind, top, raw)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyflag.cli.console import Notes, errors_in_a_line, say
-from whyflag.cli.options import RowsFile
+from whyflag.cli.options import Query, RowsFile
 
 if TYPE_CHECKING:
     from whyflag.detectors.base import Detector
@@ -31,6 +31,7 @@ class DetectorName(StrEnum):
 def fit(
     rows: RowsFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
+    query: Query = None,
     detector: Annotated[
         DetectorName,
         typer.Option(help="Gaussian mixture, or a neural network (needs whyflag[torch])."),
@@ -84,7 +85,7 @@ def fit(
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    sheet = Sheet.join([part.packed() for part in read_sheets(rows)])
+    sheet = Sheet.join([part.packed() for part in read_sheets(rows, query=query)])
     if len(sheet) < FEWEST_ROWS:
         raise ValueError(
             f"{name} has too few rows to learn from: {len(sheet)}; at least {FEWEST_ROWS} "

@@ -11,7 +11,14 @@ from whyflag.cli.output import Format
 
 RowsFile = Annotated[
     str,
-    typer.Argument(help="CSV, JSON, Parquet, Arrow or Excel; - is standard input.", metavar="ROWS"),
+    typer.Argument(
+        help="CSV, JSON, Parquet, Arrow or Excel; - is standard input. Or the address of a "
+        "database, such as sqlite:///sales.db.",
+        metavar="ROWS",
+    ),
+]
+Query = Annotated[
+    str | None, typer.Option("--query", help="SQL that finds the rows, if they are in a database.")
 ]
 ModelFolder = Annotated[
     Path, typer.Argument(help="Folder that `whyflag fit` made.", metavar="MODEL")

@@ -12,6 +12,7 @@ from whyflag.cli.options import (
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
+    Query,
     RawTexts,
     RowsFile,
 )
@@ -22,6 +23,7 @@ from whyflag.cli.output import Format, chosen_format, output_of
 def score(
     model: ModelFolder,
     rows: RowsFile,
+    query: Query = None,
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
@@ -37,7 +39,7 @@ def score(
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
-    scored = ScoredFile(loaded, rows, only_flagged=only_flagged)
+    scored = ScoredFile(loaded, rows, only_flagged=only_flagged, query=query)
     told = loaded.calibration.told
     with output_of(output, kind, scored.columns, told, raw=raw) as write:
         for part in scored:

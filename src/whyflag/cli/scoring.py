@@ -57,6 +57,7 @@ class ScoredFile:
         only_flagged: Whether to leave out rows that raise no alarm.
         shown: Whether people see the cells.
         most: Of each part of the file, the rows with the highest scores, at most so many.
+        query: What a database is asked.
 
     Attributes:
         n_rows: Rows read so far.
@@ -71,11 +72,13 @@ class ScoredFile:
         only_flagged: bool,
         shown: bool = False,
         most: int | None = None,
+        query: str | None = None,
     ) -> None:
         self.model = model
         self.name = name_of(rows)
         self.n_rows = self.n_flagged = 0
         self._rows, self._only_flagged, self._shown, self._most = rows, only_flagged, shown, most
+        self._query = query
 
     @property
     def n_chosen(self) -> int:
@@ -90,7 +93,9 @@ class ScoredFile:
 
     def __iter__(self) -> Iterator[Scored]:
         schema = self.model.schema
-        sheets = read_sheets(self._rows, expected=schema.needed, numbers=schema.plain_numbers)
+        sheets = read_sheets(
+            self._rows, expected=schema.needed, numbers=schema.plain_numbers, query=self._query
+        )
         # Shown only in a terminal, and only if it takes more than two seconds.
         with (
             Notes() as notes,

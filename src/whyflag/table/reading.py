@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from whyflag.table.database import is_database, read_database, without_password
 from whyflag.table.lines import read_lines
 from whyflag.table.objects import read_objects
 from whyflag.table.sheet import Sheet
@@ -15,9 +17,13 @@ PARQUET, ARROW, FEATHER, ARCHIVE = b"PAR1", b"ARROW1", b"FEA1", b"PK\x03\x04"
 
 
 def read_sheets(
-    source: str | Path, *, expected: Sequence[str] = (), numbers: Collection[str] = ()
+    source: str | Path,
+    *,
+    expected: Sequence[str] = (),
+    numbers: Collection[str] = (),
+    query: str | None = None,
 ) -> Iterator[Sheet]:
-    """Read a file, or standard input as "-", a part at a time.
+    """Read a file, standard input as "-", or a database, a part at a time.
 
     What a file is shows its content, not its name: CSV with any usual separator and encoding, JSON
     (an array, or one object in each line), Parquet, Arrow, Feather or an Excel workbook; a packed
@@ -29,12 +35,19 @@ def read_sheets(
         expected: Names that columns should have, which tells a line of names from a row.
         numbers: Columns that are known to hold numbers as programs write them: these are read as
             such, which is faster.
+        query: What a database is asked, in SQL.
     """
     name = name_of(source)
+    if query is not None and not is_database(source):
+        raise ValueError(f"{name} is no database, so that it can not be asked a query.")
     try:
-        with open_stream(source) as stream:
+        with ExitStack() as opened:
+            if is_database(source):
+                sheets = read_database(str(source), query, expected)
+            else:
+                sheets = _sheets(opened.enter_context(open_stream(source)), expected, numbers)
             n_rows = 0
-            for sheet in _sheets(stream, expected, numbers):
+            for sheet in sheets:
                 n_rows += len(sheet)
                 if len(sheet):
                     yield sheet
@@ -45,7 +58,7 @@ def read_sheets(
     except GeneratorExit:
         raise
     except Exception as error:  # a damaged file fails in more ways than can be told
-        said = " ".join(str(error).split()) or type(error).__name__
+        said = " ".join(without_password(str(error)).split()) or type(error).__name__
         if not isinstance(error, (ValueError, OSError)):
             said = f"{type(error).__name__}: {said}"
         raise ValueError(f"{name} can not be read: {said}") from error
@@ -53,7 +66,7 @@ def read_sheets(
 
 def name_of(source: str | Path) -> str:
     """What a source is called in messages."""
-    return "standard input" if str(source) == STDIN else str(source)
+    return "standard input" if str(source) == STDIN else without_password(str(source))
 
 
 def _sheets(
