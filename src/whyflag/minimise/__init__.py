@@ -206,12 +206,12 @@ class _Solver:
             down.n_evaluations[:] *= sloped.n_calls
             return down
         down = descend_by_parabolas(problems, sloped, min(most, MOST_CALLS), flat)
-        # Among kinks slopes lead further than parabolas do.
-        kinked = np.flatnonzero(~down.converged)
-        if len(kinked):
-            again = descend(by_differences.select(kinked), most, flat, KINK)
+        # Among kinks, and between valleys, slopes lead down where parabolas do not.
+        lost = np.flatnonzero(~down.converged)
+        if len(lost):
+            again = descend(by_differences.select(lost), most, flat, KINK)
             again.n_evaluations[:] *= sloped.n_calls
-            down.put(kinked, again)
+            down.put(lost, again)
         return down
 
     def _along_columns(self, problems: Problems, trees: Trees) -> Moves:

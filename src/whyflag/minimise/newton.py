@@ -4,9 +4,7 @@ A call may take a second, whatever its size. So each call asks for as much as th
 the score, its slopes and its second differences where a step should lead, and the score on the way
 there. The step is the least of the parabola
 
-    e(u + s) ≈ e(u) + g·s + ½ sᵀH s,   within the bounds and a box around u,
-
-whose curvatures that bend down are taken as if they bent up.
+    e(u + s) ≈ e(u) + g·s + ½ sᵀH s,   within the bounds and a box around u.
 """
 
 from __future__ import annotations
@@ -26,12 +24,13 @@ MOST_CALLS = 30
 APART = 1e-3  # of a scale: points of second differences
 WAY = 0.5 ** np.array([7, 5, 3, 2, 1, 0])  # parts of a step at which the score is asked for
 SHORT = 2  # of these parts: a parabola that does not hold beyond has met a kink
-FORETOLD = 0.25  # of the gain that the parabola foretells: with less it does not hold
+FORETOLD = 0.5  # of a gain: a parabola that foretells it better than that holds
 REACH = 16.0  # scales: half of the first box
+RIM = 0.01  # of the largest curvature: what bends down by more is the rim of a valley
 WIDER = 4.0  # times as far as it went well a step may go next
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 FINE = 1e4  # resolutions of the loss: a step that promises less is judged by the slope it leads to
-LEAST = 1e-10  # of the largest curvature of a problem: less is none
+LEAST = 1e-8  # of the largest curvature of a problem: less is none
 ENDLESS = 1e100  # scales: whoever has gone so far would go on until numbers end
 
 
@@ -40,8 +39,8 @@ def descend_by_parabolas(
 ) -> Moves:
     """Minimise every problem from its start, never going up by more than rounding.
 
-    Where there are kinks, no parabola tells anything: a problem that meets one ends there, and has
-    not converged.
+    Who meets a kink or stands on the rim of a valley is lost: he ends there, and has not converged.
+    At a kink no parabola tells anything, and from a rim it may lead into another valley.
     """
     ended = Moves.none(problems)
     state = _State.at_start(problems, sloped)
@@ -51,7 +50,7 @@ def descend_by_parabolas(
         level = state.settled | (steepest <= flat) | (foretold <= state.resolution)
         endless = np.abs(state.u).max(axis=1) > ENDLESS
         level &= ~endless & np.isfinite(state.loss)
-        done = level | endless | state.kinked | ~np.isfinite(state.loss)
+        done = level | endless | state.lost | ~np.isfinite(state.loss)
         if n_calls == most:
             done[:] = True
         if done.any():
@@ -83,7 +82,7 @@ class _State:
     curvature: Tensor  # b x d x d
     reach: Vector  # b: half of the box's width
     settled: BoolVector  # b: at the bottom, where rounding hides the slope
-    kinked: BoolVector  # b: who has met a kink
+    lost: BoolVector  # b: on a rim between valleys, or at a kink
     n_evaluations: IntVector  # b
 
     @classmethod
@@ -99,7 +98,7 @@ class _State:
             curvature=np.zeros((b, d, d)),
             reach=np.full(b, REACH),
             settled=np.zeros(b, dtype=np.bool_),
-            kinked=np.zeros(b, dtype=np.bool_),
+            lost=np.zeros(b, dtype=np.bool_),
             n_evaluations=np.zeros(b, dtype=np.int64),
         )
         state.loss, state.gradient, state.curvature, _ = _ask(problems, sloped, u, u[:0])
@@ -138,10 +137,10 @@ def _advance(state: _State, sloped: FiniteDifference, step: Matrix) -> None:
     fine = foretold[-1] <= FINE * resolution
     flatter = np.abs(gradient).max(axis=1) < np.abs(state.gradient).max(axis=1)
     with np.errstate(invalid="ignore"):
-        falls = gain >= FORETOLD * foretold - resolution
+        as_said = np.abs(gain - foretold) <= FORETOLD * foretold + resolution
         # In one valley the loss falls all the way.
         lower = np.diff(losses, axis=0, prepend=np.inf) <= resolution
-    as_foretold = np.logical_and.accumulate(falls & lower, axis=0)  # w x b
+    as_foretold = np.logical_and.accumulate(as_said & lower, axis=0)  # w x b
     far = as_foretold.sum(axis=0) - 1  # b: −1: nowhere
     whole = np.where(fine, flatter & np.isfinite(loss), far == len(WAY) - 1)
     length = np.abs(step).max(axis=1)
@@ -149,7 +148,7 @@ def _advance(state: _State, sloped: FiniteDifference, step: Matrix) -> None:
         whole, np.maximum(state.reach, WIDER * length), length * WAY[np.maximum(far, 0)]
     )
     state.settled = fine & ~whole
-    state.kinked = ~fine & (far < SHORT)
+    state.lost = ~fine & (far < SHORT)
     state.u = np.where(whole[:, None], end, u)
     state.loss = np.where(whole, loss, state.loss)
     state.gradient = np.where(whole[:, None], gradient, state.gradient)
@@ -227,25 +226,26 @@ def _step(state: _State) -> tuple[Matrix, Vector]:
     problems, u = state.problems, state.u
     free = problems.free.copy()
     free[:, problems.domain.binary] = False
-    lower = np.maximum(problems.lower - u, -state.reach[:, None])
-    upper = np.minimum(problems.upper - u, state.reach[:, None])
-    lower, upper = np.where(free, np.minimum(lower, 0.0), 0.0), np.where(free, upper, 0.0)
-    upper = np.maximum(upper, 0.0)
-    bowl = _bent_up(state.curvature, free)
+    reach = state.reach[:, None]
+    lower = np.where(free, np.clip(problems.lower - u, -reach, 0.0), 0.0)
+    upper = np.where(free, np.clip(problems.upper - u, 0.0, reach), 0.0)
+    bowl, rim = _bent_up(state.curvature, free)
+    state.lost |= rim
     step = least_in_box(state.gradient, bowl, lower, upper)
     return step, -dot(step, state.gradient + 0.5 * _times(bowl, step))
 
 
-def _bent_up(curvature: Tensor, free: BoolMatrix) -> Tensor:
-    """Matrices with |λ| for each of their eigenvalues λ, 1 where nothing can move: (b, d, d)."""
+def _bent_up(curvature: Tensor, free: BoolMatrix) -> tuple[Tensor, BoolVector]:
+    """Matrices of bowls, and which of the parabolas are none: (b, d, d), (b,)."""
     values, vectors = np.linalg.eigh(curvature)
-    values = np.abs(values)
-    values = np.maximum(values, np.maximum(LEAST * values.max(axis=1, keepdims=True), LEAST))
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    rim = values.min(axis=1) < -RIM * largest[:, 0]
+    values = np.maximum(np.abs(values), LEAST * np.maximum(largest, 1.0))
     bowl = (vectors * values[:, None]) @ vectors.transpose(0, 2, 1)
     bowl = np.where(free[:, :, None] & free[:, None, :], bowl, 0.0)
     each = np.arange(free.shape[1])
     bowl[:, each, each] = np.where(free, bowl[:, each, each], 1.0)
-    return bowl
+    return bowl, rim
 
 
 def _times(matrices: Tensor, vectors: Matrix) -> Matrix:
