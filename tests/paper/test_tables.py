@@ -29,6 +29,7 @@ def made():
     cells = [cell("synthetic", *pair, "ASH", synthetic) for pair in pairs]
     cells.append(cell("synthetic", "Musk", "GMM", "ASH", synthetic | {"MRR": [0.1, 0.1]}))
     cells.append(cell("real", "Thyroid", "GMM", "ASH", {"MRR": [0.5] * 12}))
+    cells.append(cell("synthetic", "BreastW", "GMM", "marg", synthetic))
     cells.append(cell("real", "Lympho", "GMM", "ASH", {"MRR": [0.5] * 2}))
     cells += [
         cell("relaxation", "Thyroid", "GMM", game, {"MRR": [1.0]}) for game in ("vhat", "vrelaxed")
@@ -87,16 +88,15 @@ def test_a_row_that_is_not_there_is_said(made):
 def test_markdown_marks_what_is_better_and_worse(made):
     text = markdown(made.values())
     assert text.count("### ") == len(made)
-    assert "| Thyroid | GMM | – | – | – | – | – | – | – | 0.75 ±0.25 · 0.78 ▼ | – |" in text
-    assert "| Thyroid | DAGMM | – | – | – | – | – | – | – | 0.75 ±0.25 · 0.51 ▲ | – |" in text
+    assert "| Thyroid | GMM | – | 0.75 ±0.25 · 0.78 ▼ |" in text
+    assert "| Thyroid | DAGMM | – | 0.75 ±0.25 · 0.51 ▲ |" in text
 
 
-def test_the_terminal_shows_every_method(made):
+def test_the_terminal_shows_the_methods_that_were_run(made):
     written = StringIO()
     Console(width=200, file=written).print(terminal(made["synthanom_mrr"]))
     text = written.getvalue()
-    for method in COLUMNS:
-        assert f" {method} " in text
+    assert [method for method in COLUMNS if f" {method} " in text] == ["marg", "ASH"]
     assert "0.75·0.78" in text
 
 

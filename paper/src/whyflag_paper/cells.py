@@ -17,7 +17,8 @@ BY_MARGINALS = ("marg", "SFE")  # which need the marginals of a score
 WITH_MARGINALS = ("GMM", "VAE-r")  # and which scores have them
 BY_COALITIONS = ("KSH", "wKSH", "ASH")  # which have a solver
 PUBLISHED = ("marg", "SFE", "ACE", "IG", "KSH", "wKSH", "comp", "ASH")  # as in the paper's tables
-COLUMNS = (*PUBLISHED, OURS)
+DEFAULT = "near"  # of the library
+COLUMNS = (*PUBLISHED, DEFAULT, OURS)
 GAMES = ("vhat", "vrelaxed")
 SENSITIVITY = {f"ASH gamma={gamma}": gamma for gamma in GAMMAS}
 # Lympho once more with its 18 features as players, instead of the 59 columns that they take.

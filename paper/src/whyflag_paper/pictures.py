@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from whyflag_paper.cells import COLUMNS, OURS, SYNTHETIC
+from whyflag_paper.cells import OURS, SYNTHETIC
 from whyflag_paper.datasets import DATASETS
 from whyflag_paper.results import Results
 from whyflag_paper.settings import DETECTORS
@@ -65,7 +65,7 @@ def _against_time(results: Results, table: Table, folder: Path) -> Path:
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.subplots()
     middles: dict[str, tuple[float, float]] = {}
-    for method in COLUMNS:
+    for method in table.columns:
         entry = table.entry(ALL, "percentile 50", method)
         seconds = [
             took

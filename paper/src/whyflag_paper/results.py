@@ -100,6 +100,11 @@ class Results:
         together = np.concatenate(rows)
         return Figure(float(together.mean()), _resample(rows), len(together))
 
+    @cached_property
+    def methods(self) -> frozenset[str]:
+        """The methods that there is any cell of."""
+        return frozenset(method for _, _, _, method in self._cells)
+
     def seconds(self, experiment: str, dataset: str, detector: str, method: str) -> float | None:
         """Seconds that a row took, on average over the seeds."""
         cells = self._cells.get((experiment, dataset, detector, method), [])

@@ -112,7 +112,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def _methods(results: Results, name: str, title: str, experiment: str, measure: str) -> Table:
-    columns = COLUMNS
+    columns = tuple(method for method in COLUMNS if method in results.methods)
     least = int(results.content["settings"]["least_qualified"]) if experiment == REAL else 1
 
     def figure(dataset: str, detector: str, method: str) -> Figure | None:
