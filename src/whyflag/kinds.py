@@ -58,11 +58,10 @@ class Kinds:
     def admit(self, values: Tensor, x: Tensor) -> Tensor:
         """The nearest values that the columns can hold, coming from x: (..., d) -> (..., d)."""
         rounded, digits = values.copy(), self.decimals
-        for j in map(int, np.flatnonzero(self.step)):
+        for step in np.unique(self.step[self.step > 0]):
+            own = np.flatnonzero(self.step == step)
             # 3 × 0.1 is 0.30000000000000004, which nobody writes.
-            rounded[..., j] = np.round(
-                np.round(values[..., j] / self.step[j]) * self.step[j], digits[j]
-            )
+            rounded[..., own] = np.round(np.round(values[..., own] / step) * step, digits[own[0]])
         for j, known in enumerate(self.given):
             if known is not None:
                 after = np.searchsorted((known[1:] + known[:-1]) / 2, values[..., j])

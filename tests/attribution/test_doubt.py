@@ -67,7 +67,7 @@ def told(values):
 
 def test_what_is_told():
     tie = "cannot be told apart: their attributions differ by less than twice the standard error."
-    assert told([2.0, 1.5, 1.5]) == "No feature stands out: the largest share, that of a, is 40%."
+    assert told([2.0, 1.5, 1.5]) == "No feature stands out: the largest share, that of a, is 40 %."
     assert told([3.0, 0.0, 3.0]) == f"a and c {tie}"
     assert told([3.0, 3, 0, 3] + [0] * 8) == f"a, b and d {tie}"
     assert told([3.0, 3, 0, 3, 3] + [0] * 7) == f"a, b and 2 others {tie}"

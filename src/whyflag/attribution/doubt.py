@@ -78,7 +78,7 @@ def tied(values: Matrix, errors: Matrix | None) -> BoolMatrix:
 def _even(share: float, first: str) -> str:
     if share == 0:
         return "No feature stands out: no attribution is positive."
-    return f"No feature stands out: the largest share, that of {first}, is {share:.0%}."
+    return f"No feature stands out: the largest share, that of {first}, is {100 * share:.0f} %."
 
 
 def _tied(ranked: list[str]) -> str:

@@ -66,7 +66,7 @@ def explain(
     elif output is None:
         raise ValueError("A report is written to a file: name one with -o.")
     else:
-        remarks = _report(scored, explainer, output)
+        remarks = _report(scored, explainer, model, output)
     by = " and ".join(method or loaded.methods)
     say(f"{len(remarks)} of {scored.n_rows} rows explained by {by}.")
     if n_remarks := sum(map(bool, remarks)):
@@ -139,7 +139,9 @@ def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, An
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
 
 
-def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -> list[str]:
+def _report(
+    scored: ScoredFile, explainer: Explainer | Ensemble, model: Path, output: Path
+) -> list[str]:
     """Explain the rows with the highest scores, and write a page about them; their remarks."""
     from whyflag.cli.scoring import highest
     from whyflag.report import write_report
@@ -157,8 +159,14 @@ def _report(scored: ScoredFile, explainer: Explainer | Ensemble, output: Path) -
         output,
         normal=scored.model.normal,
         title=f"Why were these rows of {Path(scored.name).name} flagged?",
-        n_rows=scored.n_chosen,
+        n_rows=scored.n_rows,
         n_flagged=scored.n_flagged,
+        cells=rows.cells,
+        id_column=scored.model.schema.id_column,
+        provenance={
+            "Rows": scored.name,
+            "Model": f"{model}, a {type(scored.model.detector).__name__}",
+        },
     )
     say(f"Written: {output}")
     return list(said.remarks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -15,6 +15,7 @@ from whyflag.model import Model
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.table import Table
 from whyflag.table.reading import name_of, read_sheets
+from whyflag.table.sheet import Sheet, texts_of
 
 
 @final
@@ -28,6 +29,7 @@ class Scored:
     flagged: BoolVector = per_row()  # n
     numbers: IntVector = per_row()  # of the rows in the file, from 1
     named: bool = False  # whether an id column names them
+    cells: tuple[Mapping[str, str], ...] | None = per_row(default=None)  # n: all of each row
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -94,7 +96,11 @@ class ScoredFile:
     def __iter__(self) -> Iterator[Scored]:
         schema = self.model.schema
         sheets = read_sheets(
-            self._rows, expected=schema.needed, numbers=schema.plain_numbers, query=self._query
+            self._rows,
+            expected=schema.needed,
+            numbers=schema.plain_numbers,
+            others=self._most is not None,
+            query=self._query,
         )
         # Shown only in a terminal, and only if it takes more than two seconds.
         with (
@@ -124,8 +130,10 @@ class ScoredFile:
                 )
                 part = select_rows(part, chosen) if len(chosen) < len(part) else part
                 if self._shown:
-                    shown = schema.shown(sheet.take(chosen))
-                    part = replace(part, rows=replace(part.rows, shown=shown))
+                    some = sheet.take(chosen)
+                    part = replace(part, rows=replace(part.rows, shown=schema.shown(some)))
+                    if self._most is not None:  # a page, which has room for whole rows
+                        part = replace(part, cells=_cells(some))
                 yield part
 
 
@@ -133,3 +141,11 @@ def highest(parts: Sequence[Scored], most: int) -> Scored:
     """The rows with the highest scores, from the highest."""
     whole = join_rows(parts)
     return select_rows(whole, np.argsort(-whole.scores, kind="stable")[:most])
+
+
+def _cells(sheet: Sheet) -> tuple[Mapping[str, str], ...]:
+    """All cells of each row."""
+    columns = {name: texts_of(cells) for name, cells in sheet.cells.items()}
+    return tuple(
+        {name: str(texts[i]) for name, texts in columns.items()} for i in range(len(sheet))
+    )

@@ -1,232 +1,88 @@
 "use strict";
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const body = document.querySelector("#rows tbody");
-  const search = document.getElementById("search");
-  const state = { key: "score", up: false, chosen: 0, listed: [] };
+// All rows are in the page as it is read; this only chooses, sorts, searches and saves them.
+document.documentElement.classList.add("js");
+document.addEventListener("DOMContentLoaded", () => {
+  const one = (selector, where = document) => where.querySelector(selector);
+  const all = (selector, where = document) => [...where.querySelectorAll(selector)];
+  const EACH = matchMedia("(max-width: 700px)").matches ? 8 : 50;
+  const lines = all("#rows tbody tr");
+  const body = one("#rows tbody");
+  const search = one("#search");
+  const state = { key: "score", up: false, group: null, at: 0, chosen: null, listed: lines };
 
-  // Everything from the data goes in as text, never as HTML.
-  const element = (name, text, attributes = {}) => {
-    const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  };
-  const drawing = (width, height, parts, label) => {
-    const space = "http://www.w3.org/2000/svg";
-    const svg = document.createElementNS(space, "svg");
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("height", height);
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", label);
-    for (const [name, attributes] of parts) {
-      const part = document.createElementNS(space, name);
-      for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
-      svg.append(part);
-    }
-    return svg;
-  };
-  const number = (value) => {
-    const shown = Number(value.toPrecision(4));
-    return Math.abs(shown) >= 1e5 || (shown !== 0 && Math.abs(shown) < 1e-4) ? shown.toExponential(2) : String(shown);
-  };
-  const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + number(Math.abs(value));
-  const nameOf = (j) => data.features[j].name;
-  const culprit = (row) => row.features.reduce((best, one) => (one.value > best.value ? one : best), row.features[0]);
-
-  // The list of rows.
+  // What is searched, and sorted by.
+  const article = (line) => document.getElementById(line.dataset.link);
+  const words = new Map(lines.map((line) => [line, `${line.textContent} ${one(".why", article(line)).textContent}`.toLowerCase()]));
   const keys = {
-    name: (row) => row.name,
-    score: (row) => row.score,
-    culprit: (row) => nameOf(culprit(row).feature),
-    group: (row) => row.group,
+    name: (line) => line.cells[0].textContent,
+    score: (line) => Number(line.dataset.score),
+    why: (line) => line.cells[2].textContent,
   };
-  const matches = (row, wanted) =>
-    row.name.toLowerCase().includes(wanted) ||
-    row.features.some((one) => one.value > 0 && nameOf(one.feature).toLowerCase().includes(wanted));
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b);
+  const order = new Map(lines.map((line, i) => [line, i]));
+
   const list = () => {
     const wanted = search.value.trim().toLowerCase();
     const by = keys[state.key];
-    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b, undefined, { numeric: true }) : a - b);
-    state.listed = data.rows
-      .map((row, i) => i)
-      .filter((i) => matches(data.rows[i], wanted))
-      .sort((i, j) => (state.up ? 1 : -1) * compare(by(data.rows[i]), by(data.rows[j])) || i - j);
-    body.replaceChildren(
-      ...state.listed.map((i) => {
-        const row = data.rows[i];
-        const line = element("tr", undefined, { "data-row": i });
-        const name = element("td");
-        const button = element("button", row.name, { type: "button", tabindex: "-1" });
-        name.append(button);
-        const score = element("td", number(row.score), { class: row.flagged ? "number flag" : "number" });
-        if (row.flagged) score.append(element("span", " ⚑", { "aria-label": "flagged" }));
-        if (row.remark) score.append(element("strong", " !", { title: row.remark, "aria-label": "has a remark" }));
-        line.append(name, score, element("td", nameOf(culprit(row).feature)), element("td", String(row.group + 1), { class: "number" }));
-        line.addEventListener("click", () => choose(i));
-        return line;
-      })
-    );
-    document.getElementById("found").textContent =
-      state.listed.length === data.rows.length ? `${data.rows.length} rows` : `${state.listed.length} of ${data.rows.length} rows`;
-    for (const button of document.querySelectorAll("#rows th button")) {
+    state.listed = lines
+      .filter((line) => words.get(line).includes(wanted) && (state.group === null || line.dataset.group === state.group))
+      .sort((a, b) => (state.up ? 1 : -1) * compare(by(a), by(b)) || order.get(a) - order.get(b));
+    state.at = 0;
+    for (const button of all("#rows th button")) {
       const how = button.dataset.key === state.key ? (state.up ? "ascending" : "descending") : "none";
       button.parentElement.setAttribute("aria-sort", how);
     }
-    mark();
+    for (const button of all("#groups button")) button.setAttribute("aria-pressed", button.dataset.group === state.group);
+    one("#found").textContent = state.listed.length === lines.length ? `${lines.length} rows` : `${state.listed.length} of ${lines.length} rows`;
+    one("#every").hidden = state.group === null && !wanted;
+    turn();
   };
-  const mark = () => {
-    for (const line of body.children) {
-      const current = Number(line.dataset.row) === state.chosen;
-      line.setAttribute("aria-current", current);
-      line.querySelector("button").tabIndex = current ? 0 : -1;
-    }
-  };
-  const choose = (i, focus = false) => {
-    state.chosen = i;
-    mark();
-    show(data.rows[i]);
-    const line = body.querySelector(`[data-row="${i}"]`);
-    if (line) line.scrollIntoView({ block: "nearest" });
-    if (line && focus) line.querySelector("button").focus({ preventScroll: true });
+  const turn = () => {
+    const now = state.listed.slice(state.at, state.at + EACH);
+    body.replaceChildren(...now);
+    one(".pages").hidden = state.listed.length <= EACH;
+    one("#page").textContent = now.length ? `${state.at + 1} to ${state.at + now.length}` : "";
+    one("#back").disabled = state.at === 0;
+    one("#on").disabled = state.at + EACH >= state.listed.length;
   };
 
   // One row.
-  const barOf = (value, error, span, kind) => {
-    const scale = 960 / (span.high - span.low), zero = 20 - span.low * scale, end = zero + value * scale;
-    const parts = [["rect", { x: Math.min(zero, end), y: 4, width: Math.max(1, Math.abs(value * scale)), height: 14, class: kind }]];
-    parts.push(["line", { x1: zero, x2: zero, y1: 0, y2: 22, class: "axis", "vector-effect": "non-scaling-stroke" }]);
-    if (error) {
-      const low = end - 2 * error * scale, high = end + 2 * error * scale;
-      parts.push(["path", { d: `M${low} 11H${high}M${low} 7V15M${high} 7V15`, class: "error", "vector-effect": "non-scaling-stroke" }]);
+  const choose = (line, { address = true, focus = false } = {}) => {
+    if (state.chosen) {
+      state.chosen.removeAttribute("aria-current");
+      article(state.chosen).classList.remove("chosen");
     }
-    const spread = error ? `, give or take ${number(2 * error)}` : "";
-    return drawing(1000, 22, parts, signed(value) + spread);
+    state.chosen = line;
+    line.setAttribute("aria-current", "true");
+    article(line).classList.add("chosen");
+    if (address) history.replaceState(null, "", `#${line.dataset.link}`);
+    const position = state.listed.indexOf(line);
+    if (position >= 0 && (position < state.at || position >= state.at + EACH)) {
+      state.at = position - (position % EACH);
+      turn();
+    }
+    if (focus) one("a", line).focus({ preventScroll: true });
+    if (line.isConnected && focus) line.scrollIntoView({ block: "nearest" });
   };
-  const where = (one) => {
-    const feature = data.features[one.feature];
-    if (feature.frequencies) {
-      const known = feature.frequencies.find(([name]) => name === one.observed);
-      return element("span", known ? `${number(100 * known[1])} % of normal rows have ${one.observed}` : "in no normal row");
-    }
-    if (!feature.quantiles || one.at === undefined) return element("span", "");
-    const q = feature.quantiles, points = [one.at, ...(one.to === undefined ? [] : [one.to])];
-    const low = Math.min(q[0], ...points), high = Math.max(q[q.length - 1], ...points);
-    const x = (value) => (high > low ? 10 + (980 * (value - low)) / (high - low) : 500);
-    const cells = 40, heights = new Array(cells).fill(0);
-    // Between two quantiles lies the same share of normal rows, so a narrow gap is a high density.
-    for (let k = 0; k + 1 < q.length; k++) {
-      const from = x(q[k]), to = Math.max(x(q[k + 1]), from + 1e-9);
-      for (let c = 0; c < cells; c++) {
-        const a = 10 + (980 * c) / cells, b = a + 980 / cells;
-        heights[c] += Math.max(0, Math.min(b, to) - Math.max(a, from)) / (to - from);
-        if (to - from < 1e-6 && from >= a && (from < b || c === cells - 1)) heights[c] += 1;
-      }
-    }
-    const tallest = Math.max(...heights) || 1;
-    const parts = heights.map((h, c) => ["rect", { x: 10 + (980 * c) / cells, y: 26 - (24 * h) / tallest, width: 980 / cells, height: (24 * h) / tallest, class: "density" }]);
-    if (one.to !== undefined) parts.push(["line", { x1: x(one.to), x2: x(one.to), y1: 0, y2: 28, class: "to", "vector-effect": "non-scaling-stroke" }]);
-    parts.push(["line", { x1: x(one.at), x2: x(one.at), y1: 0, y2: 28, class: "at", "vector-effect": "non-scaling-stroke" }]);
-    const below = q.filter((value) => value < one.at).length / q.length, above = q.filter((value) => value > one.at).length / q.length;
-    const lies = below === 1 ? "above every normal value" : above === 1 ? "below every normal value" : `above ${Math.round(100 * below)} % of normal values`;
-    const drawn = drawing(1000, 28, parts, `${one.observed} lies ${lies}`);
-    const both = element("div");
-    both.append(drawn, element("span", lies, { class: "hint" }));
-    return both;
+  const called = (address) => lines.find((line) => `#${line.dataset.link}` === address);
+  const follow = (event) => {
+    const link = event.target.closest("a[href^='#']");
+    const line = event.target.closest("#rows tbody tr") || (link && called(link.getAttribute("href")));
+    if (!line) return;
+    event.preventDefault();
+    choose(line);
+    // Where the row does not stand beside the list, go there.
+    const top = article(line).getBoundingClientRect().top;
+    if (top < 0 || top > 0.7 * window.innerHeight) article(line).scrollIntoView();
   };
-  const show = (row) => {
-    document.getElementById("detail-title").textContent = `Row ${row.name}`;
-    const parts = [];
-    if (row.sentence) parts.push(element("p", row.sentence, { class: "sentence" }));
-    let said = `Score ${number(row.score)}`;
-    if (data.threshold !== null) said += row.flagged ? `, above the alarm at ${number(data.threshold)}.` : `, below the alarm at ${number(data.threshold)}.`;
-    else said += ".";
-    if (data.additive) said += ` The attributions start at ${number(row.base)}, the score of a normal row.`;
-    parts.push(element("p", said));
-    if (row.remark) parts.push(element("p", row.remark, { class: "remark", role: "note" }));
-
-    const table = element("table", undefined, { class: "attributions" });
-    const head = element("tr");
-    for (const [title, kind] of [["Feature", ""], ["Attribution", "number"], ["lowers · raises", "bar"], ["Observed → would have been normal", ""], ["Among normal values", "where"]])
-      head.append(element("th", title, { scope: "col", class: kind }));
-    const thead = element("thead");
-    thead.append(head);
-    const lines = element("tbody");
-    const ends = [row.rest, ...row.features.flatMap((one) => [one.value - 2 * (one.error || 0), one.value + 2 * (one.error || 0)])];
-    const span = { low: Math.min(0, ...ends), high: Math.max(0, ...ends) + 1e-300 };
-    for (const one of row.features) {
-      const line = element("tr");
-      const bar = element("td", undefined, { class: "bar" });
-      bar.append(barOf(one.value, one.error, span, one.value >= 0 ? "raises" : "lowers"));
-      const change = element("td", undefined, { class: "change" });
-      change.append(element("strong", one.observed));
-      if (one.normal !== undefined) change.append(" → ", element("span", one.normal, { class: "normal" }));
-      if (one.range && one.range[0] !== one.range[1]) change.append(element("span", ` (${one.range[0]} to ${one.range[1]})`, { class: "range" }));
-      const place = element("td", undefined, { class: "where" });
-      place.append(where(one));
-      line.append(element("th", nameOf(one.feature), { scope: "row" }), element("td", signed(one.value), { class: "number" }), bar, change, place);
-      lines.append(line);
-    }
-    const others = data.features.length - row.features.length;
-    if (others > 0) {
-      const line = element("tr");
-      const bar = element("td", undefined, { class: "bar" });
-      bar.append(barOf(row.rest, 0, span, "rest"));
-      line.append(element("th", `${others} others`, { scope: "row" }), element("td", signed(row.rest), { class: "number" }), bar, element("td"), element("td"));
-      lines.append(line);
-    }
-    table.append(thead, lines);
-    parts.push(table);
-
-    if (row.members) {
-      parts.push(element("h3", `Methods agree on ${Math.round(100 * row.agreement)} % of the shares`));
-      const said = element("table", undefined, { class: "members" });
-      const first = element("tr");
-      first.append(element("th", "Share of the score", { scope: "col" }));
-      for (const member of row.members) first.append(element("th", member.method, { scope: "col", class: "number" }));
-      const top = element("thead");
-      top.append(first);
-      const rest = element("tbody");
-      for (const one of row.features.slice(0, 6)) {
-        const line = element("tr");
-        line.append(element("th", nameOf(one.feature), { scope: "row" }));
-        for (const member of row.members) line.append(element("td", `${Math.round(100 * member.shares[one.feature])} %`, { class: "number" }));
-        rest.append(line);
-      }
-      said.append(top, rest);
-      parts.push(said);
-    }
-    document.getElementById("detail-body").replaceChildren(...parts);
-  };
-
-  // Over all rows.
-  for (const one of data.culprits) {
-    const line = element("tr");
-    const bar = element("td");
-    const width = element("span", undefined, { class: "fall", "aria-hidden": "true" });
-    width.style.width = `${60 * (one.share / (data.culprits[0].share || 1))}%`;
-    bar.append(width, `${Math.round(100 * one.share)} %`);
-    line.append(element("th", nameOf(one.feature), { scope: "row" }), bar, element("td", one.first === 1 ? "1 row" : `${one.first} rows`, { class: "number" }));
-    document.querySelector("#culprits tbody").append(line);
-  }
-  data.groups.slice(0, 20).forEach((group, k) => {
-    const line = element("tr");
-    const cell = element("td");
-    const button = element("button", `Group ${k + 1}`, { type: "button" });
-    button.addEventListener("click", () => choose(group.rows[0]));
-    cell.append(button);
-    line.append(cell, element("td", group.features.map(nameOf).join(", ")), element("td", String(group.rows.length), { class: "number" }));
-    document.querySelector("#groups tbody").append(line);
+  document.addEventListener("click", follow);
+  window.addEventListener("hashchange", () => {
+    const line = called(location.hash);
+    if (line) choose(line, { address: false });
   });
-  if (data.groups.length > 20) {
-    const line = element("tr");
-    line.append(element("td", `and ${data.groups.length - 20} smaller ones`, { colspan: "3" }));
-    document.querySelector("#groups tbody").append(line);
-  }
 
-  // Keys, sorting, search, theme.
-  for (const button of document.querySelectorAll("#rows th button"))
+  // Sorting, search, groups, pages, keys, theme.
+  for (const button of all("#rows th button"))
     button.addEventListener("click", () => {
       const key = button.dataset.key;
       state.up = key === state.key ? !state.up : key !== "score";
@@ -234,8 +90,22 @@
       list();
     });
   search.addEventListener("input", list);
+  for (const button of all("#groups button"))
+    button.addEventListener("click", () => {
+      state.group = state.group === button.dataset.group ? null : button.dataset.group;
+      list();
+      if (state.listed.length) choose(state.listed[0]);
+    });
+  one("#every").addEventListener("click", () => {
+    state.group = null;
+    search.value = "";
+    list();
+  });
+  one("#back").addEventListener("click", () => { state.at -= EACH; turn(); });
+  one("#on").addEventListener("click", () => { state.at += EACH; turn(); });
   document.addEventListener("keydown", (event) => {
     const typing = document.activeElement === search;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/" && !typing) {
       event.preventDefault();
       search.focus();
@@ -244,17 +114,49 @@
       const next = at < 0 ? 0 : at + (event.key === "ArrowDown" ? 1 : -1);
       if (next < 0 || next >= state.listed.length) return;
       event.preventDefault();
-      choose(state.listed[next], !typing);
+      choose(state.listed[next], { focus: !typing });
     }
   });
-  const theme = document.getElementById("theme");
-  const paint = (dark) => {
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    theme.setAttribute("aria-pressed", dark);
+  const theme = one("#theme");
+  const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const say = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+  theme.addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    say();
+  });
+  say();
+
+  // What is listed, as a file: one line for each row and column.
+  const field = (text) => {
+    // A spreadsheet would run what begins like this, but for numbers.
+    const harmless = /^(?![-+]?[\d.,]+(e[-+]?\d+)?%?$)[=+\-@\t\r]/i.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
   };
-  paint(window.matchMedia("(prefers-color-scheme: dark)").matches);
-  theme.addEventListener("click", () => paint(document.documentElement.dataset.theme !== "dark"));
+  const text = (where, selector) => (one(selector, where) ? one(selector, where).textContent.trim() : "");
+  const table = () => {
+    const told = [["row", "score", "alarm", "sentence", "column", "share", "contribution", "observed", "normal", "range"]];
+    for (const line of state.listed) {
+      const row = article(line);
+      for (const each of all(".why tbody tr:not(.others)", row))
+        told.push([
+          line.cells[0].textContent, line.dataset.score, one(".flag", line) ? "yes" : "no", text(row, ".sentence"),
+          text(each, "th"), text(each, ".shares span"), one(".shares", each).dataset.value,
+          text(each, ".observed strong"), text(each, ".change .normal"), text(each, ".change .span").slice(1, -1),
+        ]);
+    }
+    return told.map((fields) => fields.map(field).join(",")).join("\n") + "\n";
+  };
+  one("#export").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([table()], { type: "text/csv" }));
+    link.download = "why.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  window.addEventListener("beforeprint", () => {
+    for (const part of all("article.chosen details")) part.open = true;
+  });
 
   list();
-  if (data.rows.length) choose(0);
-})();
+  if (lines.length) choose(called(location.hash) || lines[0], { address: false });
+});

@@ -33,6 +33,7 @@ def read_lines(
     whole: bool,
     expected: Sequence[str] = (),
     numbers: Collection[str] = (),
+    others: bool = False,
 ) -> Iterator[Sheet]:
     """Read a file of lines, a block at a time.
 
@@ -42,8 +43,10 @@ def read_lines(
         whole: Whether these are all.
         expected: Names that columns should have.
         numbers: Columns that hold numbers as programs write them.
+        others: Whether columns that are not expected are read as well.
     """
     layout = layout_of(head, expected, whole=whole)
+    wanted = None if others or not expected else expected
     n_rows, end, rest = 0, layout.skip, b""
     if layout.encoding == "utf-8-sig":
         file.read(len(codecs.BOM_UTF8))
@@ -61,7 +64,7 @@ def read_lines(
             if not _is_simple(block):
                 break
             if block:
-                sheet = _parse(block, layout, expected, numbers, n_rows, end)
+                sheet = _parse(block, layout, wanted, numbers, n_rows, end)
                 yield sheet
                 n_rows += len(sheet)
                 end += block.count(b"\n") + 1
@@ -88,14 +91,14 @@ def _is_simple(block: bytes) -> bool:
 def _parse(
     block: bytes,
     layout: Layout,
-    expected: Sequence[str],
+    names: Sequence[str] | None,
     numbers: Collection[str],
     n_rows: int,
     end: int,
 ) -> Sheet:
-    """The rows of a simple block: as pandas reads them if it can, and that is faster."""
+    """These columns of a simple block: as pandas reads them if it can, and that is faster."""
     _check_widths(block, layout, end)
-    wanted = [i for i, name in enumerate(layout.names) if not expected or name in expected]
+    wanted = [i for i, name in enumerate(layout.names) if names is None or name in names]
     plain = [i for i in wanted if layout.names[i] in numbers]
     if plain and not layout.spaces:
         try:

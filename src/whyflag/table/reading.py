@@ -22,6 +22,7 @@ def read_sheets(
     expected: Sequence[str] = (),
     numbers: Collection[str] = (),
     query: str | None = None,
+    others: bool = False,
 ) -> Iterator[Sheet]:
     """Read a file, standard input as "-", or a database, a part at a time.
 
@@ -36,6 +37,7 @@ def read_sheets(
         numbers: Columns that are known to hold numbers as programs write them: these are read as
             such, which is faster.
         query: What a database is asked, in SQL.
+        others: Whether columns that are not expected are read as well; else these are empty.
     """
     name = name_of(source)
     if query is not None and not is_database(source):
@@ -45,7 +47,8 @@ def read_sheets(
             if is_database(source):
                 sheets = read_database(str(source), query, expected)
             else:
-                sheets = _sheets(opened.enter_context(open_stream(source)), expected, numbers)
+                stream = opened.enter_context(open_stream(source))
+                sheets = _sheets(stream, expected, numbers, others)
             n_rows = 0
             for sheet in sheets:
                 n_rows += len(sheet)
@@ -70,7 +73,7 @@ def name_of(source: str | Path) -> str:
 
 
 def _sheets(
-    stream: io.BufferedReader, expected: Sequence[str], numbers: Collection[str]
+    stream: io.BufferedReader, expected: Sequence[str], numbers: Collection[str], others: bool
 ) -> Iterator[Sheet]:
     begin = stream.peek(8)[:8]
     if begin.startswith((PARQUET, ARROW, FEATHER)):
@@ -86,4 +89,4 @@ def _sheets(
         raise ValueError("it is empty: it should have a line of column names, and rows")
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
         return read_objects(file, expected)
-    return read_lines(file, head, whole=whole, expected=expected, numbers=numbers)
+    return read_lines(file, head, whole=whole, expected=expected, numbers=numbers, others=others)
