@@ -110,7 +110,8 @@ def test_every_format_says_the_same(explained, kind):
 def test_a_report_is_a_page(explained):
     text = explained(name="report.html").read_text(encoding="utf-8")
     assert "Why were these rows of odd.csv flagged?" in text
-    assert "3 rows explained by near, 1 of them flagged" in " ".join(text.split())
+    assert "1 of 3 rows raises an alarm" in text
+    assert "near (" in text
 
 
 def test_a_report_without_alarms_has_nothing_to_say(folder, tmp_path):
@@ -269,7 +270,7 @@ def test_an_odd_cell_is_the_culprit_and_other_rows_are_explained(
     said = run("explain", folder / "model", tmp_path / "rows.csv", "-o", tmp_path / f"o.{kind}")
     assert said.exit_code == 0, said.output
     if kind == "html":
-        assert shown.replace("'", "\\u0027") in (tmp_path / "o.html").read_text(encoding="utf-8")
+        assert shown.replace("'", "&#39;") in (tmp_path / "o.html").read_text(encoding="utf-8")
         return
     why = pd.read_csv(tmp_path / "o.csv")
     assert why["id"].tolist() == ["A"] * 3 + ["B"] * 3
@@ -322,7 +323,7 @@ def test_a_category_that_is_new_is_shown_as_it_is(folder, tmp_path, options):
     assert (first["feature"], first["observed"]) == ("colour", "<b>mauve (not seen before)")
     run("explain", tmp_path / "m", tmp_path / "odd.csv", "-o", tmp_path / "o.html")
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
-    assert "\\u003cb\\u003emauve" in page
+    assert "&lt;b&gt;mauve" in page
     assert "<b>mauve" not in page
 
 

@@ -93,6 +93,7 @@ def _table(
         "normal": str,
         "lower": str,
         "upper": str,
+        "range": str,
         "remark": str,
         "sentence": str,
     }
@@ -120,7 +121,7 @@ def _table(
 
 
 def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, Any]]:
-    from whyflag.attribution.display import normal, normal_range, observed
+    from whyflag.attribution.display import normal, normal_range, normal_span, observed
 
     def culprit(rank: int, j: int) -> dict[str, Any]:
         error = None if said.standard_errors is None else float(said.standard_errors[i, j])
@@ -134,6 +135,7 @@ def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, An
             "normal": normal(said, i, j, digits=6),
             "lower": lower,
             "upper": upper,
+            "range": None if lower is None else normal_span(said, i, j),
         }
 
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]

@@ -21,7 +21,7 @@ BETWEEN = 3  # columns between two of a table
 
 Record = Mapping[str, Any]
 
-_HIDDEN = ("rank", "error", "flagged", "lower", "upper", "spread", "remark", "sentence")
+_HIDDEN = ("rank", "error", "flagged", "lower", "upper", "range", "spread", "remark", "sentence")
 _WRAPPED = ("feature", "observed", "normal")
 _OF_THE_ROW = ("row", "id", "score", "severity")
 
@@ -139,8 +139,8 @@ class Lines:
             text = self._told(record["score"])
         if name == "first":
             text = f"{100 * value:.0f} %"
-        if name == "normal" and record["lower"] not in (None, record["upper"]):
-            text += f" ({plain(record['lower'])} to {plain(record['upper'])})"
+        if name == "normal" and record["range"]:
+            text += f" ({plain(record['range'])})"
         if name == "attribution" and record["error"]:
             text += f" ± {2 * record['error']:.2g}"
         return text

@@ -81,6 +81,7 @@ def content(
         "n_flagged": None if attribution.threshold is None else int(attribution.flagged.sum()),
         "features": list(attribution.feature_names),
         "normal_rows": known.origin,
+        "promise": attribution.calibration.promise if attribution.calibration else "",
         "rows": rows,
         "culprits": _culprits(shown),
         "groups": [_group(shown, group.rows, group.features, known.rows) for group in groups],

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from whyflag.arrays import Matrix
+from whyflag.distribution import Distribution
 from whyflag.report import drawing
 from whyflag.report.normal import Normal
 from whyflag.report.words import percent
@@ -35,8 +36,9 @@ class Drawn:
         self._strips: dict[int, drawing.Strip] = {}
         self._ranges: dict[int, tuple[float, float]] = {}
         self._scores: drawing.Strip | None = None
-        known, alarm = normal.of_scores, data["threshold"]
-        if known is not None and alarm is not None:
+        alarm = data["threshold"]
+        if normal.scores is not None and alarm is not None:
+            known = Distribution.of(normal.scores[:, None])
             axis = drawing.Axis.around(known.quantiles[:, 0], [alarm])
             self._scores = drawing.Strip("scores", axis, SCORES_WIDTH)
             self._shared["scores"] = self._scores.density(known, 0, alarm)

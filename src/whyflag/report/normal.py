@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Vector
 from whyflag.attribution import Attribution
+from whyflag.calibration import Calibration
 from whyflag.distribution import Distribution
 from whyflag.score import evaluate
 
@@ -25,42 +26,48 @@ class Normal:
     Attributes:
         distribution: How their values are distributed.
         rows: The rows, (m, d).
-        scores: Their scores, in rising order.
+        calibration: Their scores.
         origin: What rows these scores are of.
     """
 
     distribution: Distribution | None = None
     rows: Matrix | None = None
-    scores: Vector | None = None
+    calibration: Calibration | None = None
     origin: str = "normal rows"
 
     @classmethod
     def of(cls, attribution: Attribution, distribution: Distribution | None = None) -> Normal:
-        """What an attribution knows of them, by what repairs its rows."""
-        repairer = attribution.repairer
+        """What an attribution knows of them, by its calibration and by what repairs its rows."""
+        repairer, calibration = attribution.repairer, attribution.calibration
         rows = None if repairer is None else repairer.rows
-        scores = None
-        if repairer is not None and rows is not None:
-            some = np.unique(np.linspace(0, len(rows) - 1, SCORED).astype(int))
-            scores = np.sort(evaluate(repairer.score, rows[some]))
         if distribution is None and rows is not None:
             distribution = Distribution.of(rows)
-        count = 0 if scores is None else len(scores)
-        return cls(distribution, rows, scores, f"{count:,} normal rows")
+        if calibration is not None:
+            held_out = f"{calibration.n:,} normal rows that were held out"
+            return cls(distribution, rows, calibration, held_out)
+        if repairer is None or rows is None:
+            return cls(distribution, rows)
+        some = np.unique(np.linspace(0, len(rows) - 1, SCORED).astype(int))
+        alarm = np.nan if attribution.threshold is None else attribution.threshold
+        scores = evaluate(repairer.score, rows[some])
+        calibration = Calibration.known(scores, alarm, np.nan, np.nan)
+        return cls(distribution, rows, calibration, f"{len(scores):,} normal rows")
 
     @cached_property
-    def of_scores(self) -> Distribution | None:
-        """How the scores are distributed."""
-        return None if self.scores is None else Distribution.of(self.scores[:, None])
+    def scores(self) -> Vector | None:
+        """Scores of normal rows, in rising order: all, or evenly spread ones."""
+        known = self.calibration
+        if known is None:
+            return None
+        ranks = np.linspace(1, known.n, min(known.n, SCORED))
+        return np.interp(ranks, known.ranks, known.scores)
 
     def stands(self, score: float) -> str:
         """Where a score stands among those of normal rows, in words."""
-        if self.scores is None:
+        if self.calibration is None:
             return ""
-        below = int(np.searchsorted(self.scores, score, side="left"))
-        if below == len(self.scores):
-            return f"above all {self.origin}"
-        return f"above {np.floor(1000 * below / len(self.scores)) / 10:g} % of {self.origin}"
+        told, of = self.calibration.told(score), self.origin.split(" ", 1)[1]
+        return f"{told} {of}" if told.startswith("above all") else f"{told} of {self.origin}"
 
     def is_near(self, score: float, alarm: float | None) -> bool:
         """Whether a score is so close to the alarm that little more, or less, would cross it."""

@@ -184,6 +184,8 @@ def _provenance(data: Mapping[str, Any], given: dict[str, str]) -> list[tuple[st
     if len(settings) > MOST_SETTINGS:
         settings = f"{settings[:MOST_SETTINGS]} …"
     alarm = "the detector names none" if data["threshold"] is None else number(data["threshold"])
+    if data["promise"]:
+        alarm = f"{alarm}: {data['promise']}"
     told_ = {
         **given,
         "Method": f"{data['method'] or 'not named'}{f' ({settings})' if settings else ''}",
