@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from whyflag.games import LocalMinimum
 from whyflag.methods import ASH, COMP, KSH, NEAR, WKSH, Method
 
 SHIFTS = (4.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e6)
+MOST_SETS = 10  # columns: v̂ takes 2^d minimisations
 METHODS: dict[str, Method] = {
     "ASH": ASH(),
     "v̂": ASH(LocalMinimum()),
@@ -97,36 +100,68 @@ def found(detector: Any, rows: Matrix, planted: Matrix, who: IntVector, method: 
     return first, within
 
 
+def cell(
+    d: int, n: int, name: str, detector: Any, method: str, shift: float, ksh: dict[Any, Any]
+) -> dict[str, Any]:
+    """How often the method has the culprit first where KSH does, and its value in range."""
+    rows, planted, who = plant(d, n, shift)
+    its = d, n, name, shift
+    if its not in ksh:
+        ksh[its] = found(detector, rows, planted, who, KSH())[0]
+    sure = ksh[its]
+    first, within = found(detector, rows, planted, who, METHODS[method])
+    return {
+        "columns": d, "rows": n, "detector": name, "method": method, "shift": shift,
+        "sure": int(sure.sum()), "first": int(first[sure].sum()), "within": int(within.sum()),
+    }  # fmt: skip
+
+
 def main() -> None:
     """Print for each detector and method: share first, and in range, by shift."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gross", description=__doc__)
     parser.add_argument("--columns", type=int, nargs="*", default=[3, 6, 8, 30])
     parser.add_argument("--rows", type=int, default=40)
+    parser.add_argument("--shifts", type=float, nargs="*", default=SHIFTS)
     parser.add_argument("--detectors", nargs="*")
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--store", type=Path, help="a file that keeps cells, to go on from")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    lines = asked.store.read_text().splitlines() if asked.store and asked.store.exists() else []
+    known = {identity(each): each for each in map(json.loads, lines)}
+    ksh: dict[Any, Any] = {}
     for d in asked.columns:
         normal, _, _ = plant(d, asked.rows, 0.0)
         for name, detector in detectors(normal).items():
             if asked.detectors and name not in asked.detectors:
                 continue
-            lines = dict.fromkeys(asked.methods, "")
-            shares = ""
-            for shift in SHIFTS:
-                rows, planted, who = plant(d, asked.rows, shift)
-                sure, _ = found(detector, rows, planted, who, KSH())
-                shares += f" {sure.mean():.2f}"
-                for method in asked.methods:
-                    if method == "v̂" and d > 10:
-                        continue
-                    first, within = found(detector, rows, planted, who, METHODS[method])
-                    share = first[sure].mean() if sure.any() else 1.0
-                    flag = "*" if share < 0.95 or within.mean() < 0.95 else " "
-                    lines[method] += f"  {share:.2f} {within.mean():.2f}{flag}"
-            print(f"d={d:<3} {name:16} KSH  {shares}", flush=True)
-            for method, line in lines.items():
-                print(f"      {'':16} {method:5}{line}", flush=True)
+            print(f"d={d}, {asked.rows} rows, {name}", flush=True)
+            for method in asked.methods:
+                if method == "v̂" and d > MOST_SETS:
+                    continue
+                line = ""
+                for shift in asked.shifts:
+                    its = (d, asked.rows, name, method, shift)
+                    if its not in known:
+                        known[its] = cell(d, asked.rows, name, detector, method, shift, ksh)
+                        if asked.store:
+                            with asked.store.open("a") as file:
+                                print(json.dumps(known[its], ensure_ascii=False), file=file)
+                    line += shown(known[its])
+                print(f"    {method:5}{line}", flush=True)
+
+
+def identity(measured: dict[str, Any]) -> tuple[Any, ...]:
+    """What a cell is of."""
+    return tuple(measured[name] for name in ("columns", "rows", "detector", "method", "shift"))
+
+
+def shown(measured: dict[str, Any]) -> str:
+    """A cell as printed: first of those that KSH has first, share in range, a star below 0.95."""
+    first, sure = measured["first"], measured["sure"]
+    within = measured["within"] / measured["rows"]
+    flag = "*" if first < 0.95 * sure or within < 0.95 else " "
+    return f"  {first:2}/{sure:2} {within:.2f}{flag}"
 
 
 if __name__ == "__main__":

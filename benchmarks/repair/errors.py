@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import final
 from zlib import crc32
 
@@ -67,16 +68,18 @@ YEAR = 0  # the column of "dated" worlds that is a year
 
 
 def spoil(world: World, error: str, n: int) -> Spoilt | None:
-    """Spoil up to n held-out rows; None where the world has nothing of that kind."""
+    """Spoil up to n held-out rows, once each or each category in turn; None if there are none."""
     rng = np.random.default_rng(crc32(f"{world.name} {error}".encode()))
     categories = world.membership.sum(axis=1) > 1
     players = np.flatnonzero(categories if error == "category" else ~categories)
     if error == "century":
         players = np.array([YEAR] if world.name.startswith("dated") else [], dtype=np.int64)
+    # Few wrong categories raise an alarm: each of a row's is spoilt in turn.
+    turns = players[:, None] if error == "category" else [players]
     spoilt, truth, guilty = [], [], []
-    for row in world.held_out[:n]:
-        for _ in range(3 * (len(players) > 0)):  # a value of zero has no sign, and no unit
-            who = rng.permutation(players)[: 2 if error == "swapped" else 1]
+    for row, some in product(world.held_out[:n], turns):
+        for _ in range(3 * (len(some) > 0)):  # a value of zero has no sign, and no unit
+            who = rng.permutation(some)[: 2 if error == "swapped" else 1]
             columns = np.flatnonzero(world.membership[who].any(axis=0))
             value = ERRORS[error](world, row, columns, rng)
             if value is not None:

@@ -16,7 +16,7 @@ from whyflag.repair import Repair
 from whyflag.score import Score, evaluate
 
 GRID = 101  # quantiles of a column that brute force tries
-VALUES = ("near", "near, correlated", "error", "median", "range")
+VALUES = ("near", "near, correlated", "error", "median", "range", "category")
 TIMED = 3  # rows on which KSH is timed: it takes longer than all else
 INSIDE = 25  # values in a range that must be quiet
 CORRELATED = 0.5  # share of a column's variance that the others predict: it is correlated
@@ -86,6 +86,7 @@ def measure(
         for player in np.flatnonzero(repair.changed[i] & guilty[i]):
             columns = members[player]
             if columns.sum() > 1:
+                values["category"].append(bool((repair.rows[i] == truth[i])[columns].all()))
                 continue
             j = int(np.flatnonzero(columns)[0])
             off, by_median = (

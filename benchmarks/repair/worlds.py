@@ -38,6 +38,33 @@ def dated(n: int, rng: np.random.Generator) -> Matrix:
     return np.column_stack([year, power.round(), weight.round(), price.round(), doors])
 
 
+KINDS = (5, 4, 3)  # values of the categories of "goods"
+
+
+def goods(n: int, rng: np.random.Generator) -> Matrix:
+    """Goods of five kinds: six measures that go by the kind, and categories that do, mostly."""
+    kind = rng.integers(KINDS[0], size=n)
+    centres = 2 * rng.normal(size=(KINDS[0], 6))
+    bonds = rng.normal(size=(2, 6))
+    measures = centres[kind] + rng.normal(size=(n, 2)) @ bonds + 0.4 * rng.normal(size=(n, 6))
+    hot = [np.eye(KINDS[0])[kind]]
+    for size in KINDS[1:]:
+        usual = rng.integers(size, size=KINDS[0])[kind]
+        other = rng.random(n) < 0.02
+        hot.append(np.eye(size)[np.where(other, rng.integers(size, size=n), usual)])
+    return np.hstack([measures, *hot])
+
+
+def with_kinds() -> World:
+    """The world of goods, whose categories are three players."""
+    ends = 6 + np.cumsum(KINDS)
+    groups = {
+        f"category {i}": tuple(range(end - size, end))
+        for i, (size, end) in enumerate(zip(KINDS, ends.tolist(), strict=True))
+    }
+    return written(worlds.drawn(goods, name="goods 18", groups=groups))
+
+
 WORLDS: dict[str, Callable[[], World]] = {
     **{
         name: lambda name=name: worlds.load_world(name)  # type: ignore[misc]
@@ -57,6 +84,7 @@ WORLDS: dict[str, Callable[[], World]] = {
         )
     },
     "dated 5": lambda: worlds.drawn(dated, name="dated 5"),
+    "goods 18": with_kinds,
 }
 # Settings were chosen on these; the others took no part in it.
 CHOOSING = ("wine", "iris", "gaussian 6", "curved 8", "mixed 20", "integers 10")

@@ -37,6 +37,17 @@ def test_it_ends_before_the_first_alarm_and_not_at_the_last():
     assert 1.45 < high <= 1.5
 
 
+@pytest.mark.parametrize("spike", np.linspace(0.952, 0.99, 12))
+def test_a_score_that_jumps_over_the_alarm_close_to_it_ends_the_range(spike):
+    """As that of a local outlier factor does, where a neighbour gives way to another."""
+
+    def jumping(X):
+        return np.abs(X[:, 0]) + (np.abs(X[:, 0] - spike) < 0.0015) * 0.1
+
+    _, high = found(jumping, [0.0], 0, Domain(1, lower=-5, upper=5), 1.0)
+    assert high < spike
+
+
 def test_ends_are_of_the_columns_kind():
     domain = Domain(1, lower=0, upper=100).having(step={0: 1})
     assert found(lambda X: np.abs(X[:, 0] - 7), [7.0], 0, domain, 3.4) == (4, 10)

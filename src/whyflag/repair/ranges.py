@@ -12,6 +12,8 @@ FIRST = 24  # values between the repaired one and the bound, evenly, and as many
 NEAREST = 0.01  # scales: where those in proportion begin
 CLOSER = 8  # values between the last quiet one and the first that is not
 ROUNDS = 3
+AGAIN = 24  # values that are looked at last, over the whole and as many near its end
+END = 0.05  # of the way: its end, where the score is next to the alarm
 
 
 def ranges(
@@ -74,12 +76,12 @@ def _reach(
         quiet = np.where(count > 0, last, quiet)
         return quiet, np.where(count < steps, next_, quiet)
 
-    first, closer, evenly = _shares(np.abs(limit - begin) / domain.scale[column])
+    first, closer, again = _shares(np.abs(limit - begin) / domain.scale[column])
     quiet, noisy = walk(begin, limit, first)
     for _ in range(ROUNDS):
         quiet, noisy = walk(quiet, noisy, closer)
-    # Scores that jump can raise an alarm between values that were tried.
-    return walk(begin, quiet, evenly)[0]
+    # Scores that jump can raise an alarm between values that were tried, mostly near the end.
+    return walk(begin, quiet, again)[0]
 
 
 def _shares(spans: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -87,7 +89,10 @@ def _shares(spans: Vector) -> tuple[Matrix, Matrix, Matrix]:
 
     A bound can be so far away that even steps would jump over all that matters.
     """
-    even, close = (np.arange(1, steps + 1) / steps for steps in (FIRST, CLOSER))
+    even, close, last = (np.arange(1, steps + 1) / steps for steps in (FIRST, CLOSER, AGAIN))
     begin = np.minimum(1.0, NEAREST / np.maximum(spans, NEAREST))[:, None]
-    evenly, closer = (np.broadcast_to(each, (len(spans), len(each))) for each in (even, close))
-    return np.sort(np.hstack([evenly, begin ** (1 - even)])), closer, evenly
+    again = np.unique([last, 1 - END + END * last])
+    evenly, closer, again = (
+        np.broadcast_to(each, (len(spans), len(each))) for each in (even, close, again)
+    )
+    return np.sort(np.hstack([evenly, begin ** (1 - even)])), closer, again

@@ -28,7 +28,7 @@ from whyflag.table.codec import Codec
 USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
 GOAL_ROWS = 1000  # normal rows that tell it
 MOST_ALTERNATIVES = 3
-EACH = 2**13  # numbers of a row that are kept while it is repaired, for each column
+EACH = 2**11  # numbers of a row that are kept while it is repaired, for each column
 
 
 @final

@@ -8,14 +8,12 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
 from whyflag.domain import Domain
+from whyflag.repair.alone import Alone
 from whyflag.repair.trials import Trials
 from whyflag.repair.values import Values
 
-MOST_TRIED = 20  # features of a row, each by itself
-ZOOMS = 2  # rounds of values between the best one and those beside it
-BETWEEN = 8  # values in such a round
 ONE_BY_ONE = 3  # features that are added one by one; more are taken in the order of attributions
 WORTH = 0.05  # of what the whole change brings: a feature that brings less is left as it is
 
@@ -43,16 +41,13 @@ class Found:
 @final
 @dataclass(frozen=True)
 class Search:
-    """Looks for the smallest change that brings the score down to the alarm, row by row.
+    """Looks for the smallest change that brings the score down to the alarm, of each row.
 
-    First every feature by itself: values that the rest of the row leads one to expect, those of
-    near rows, quantiles of all, and values between. If one is enough, that is the repair; of
-    several that would be, the one with the largest share. Otherwise features are added one by one,
-    and in the order of their shares two, three, four, six … together, until the alarm ends; then
-    what is not needed is taken out again.
-
-    Of the values that end the alarm the one is taken that is nearest to what is expected: the
-    detector says what is quiet, the normal rows what is likely.
+    First every feature by itself (`Alone`). If one is enough, that is the repair; of several that
+    would be, the one with the largest share. Otherwise features are added one by one, and in the
+    order of their shares two, three, four, six … together, until the alarm ends; then what is not
+    needed is taken out again. All rows take each step together, and those whose alarm has ended
+    take no further part.
 
     Attributes:
         values: What may stand in.
@@ -72,157 +67,124 @@ class Search:
     def __call__(self, X: Matrix, scores: Vector, shares: Matrix) -> Found:
         """Search for rows, (n, d), with their scores and the shares of their features, (n, p)."""
         weights = innocence(shares)
-        alone, alone_rows = self._each(X, np.arange(len(X)), weights, shares)
+        look = Alone(self.values, self.trials, self.domain, self.alarm)
+        alone, alone_rows = look(X, np.arange(len(X)), weights, shares)
         found = Found(X.copy(), np.zeros(shares.shape, np.bool_), scores.copy(), alone, alone_rows)
         able = alone <= self.alarm  # n x p
-        for i in range(len(X)):
-            if able[i].any():
-                first = np.argmax(np.where(able[i], shares[i], -1.0))
-                found.changed[i, first] = True
-                found.rows[i], found.scores[i] = alone_rows[i, first], alone[i, first]
-            else:
-                self._several(found, X[i], i, shares[i], weights[i])
+        one = np.flatnonzero(able.any(axis=1))
+        first = np.where(able, shares, -1.0).argmax(axis=1)[one]
+        found.changed[one, first] = True
+        found.rows[one], found.scores[one] = alone_rows[one, first], alone[one, first]
+        several = np.flatnonzero(~able.any(axis=1))
+        if len(several):
+            self._several(found, look, X, several, shares, weights)
+            self._become_normal(found, X, several)
+            self._leave_out(found, X, several, scores, shares)
         return found
 
-    def _each(
-        self, X: Matrix, owner: IntVector, weights: Matrix, shares: Matrix
-    ) -> tuple[Matrix, Tensor]:
-        """The best change of each feature by itself: its score, and the row: n x p, n x p x d.
-
-        Of many features those with the largest shares in the row are tried.
-        """
-        n, p = weights.shape
-        alone, rows = np.full((n, p), np.inf), np.repeat(X[:, None], p, axis=1)
-        movable = np.flatnonzero(self.values.movable)
-        if len(movable) <= MOST_TRIED:
-            self._try(X, owner, weights, movable, alone, rows)
-            return alone, rows
-        for i in range(n):
-            order = np.argsort(-shares[i, movable], kind="stable")
-            some, row = movable[order[:MOST_TRIED]], slice(i, i + 1)
-            self._try(X[row], owner[row], weights[row], some, alone[row], rows[row])
-        return alone, rows
-
-    def _try(
+    def _several(
         self,
+        found: Found,
+        look: Alone,
         X: Matrix,
-        owner: IntVector,
+        which: IntVector,
+        shares: Matrix,
         weights: Matrix,
-        features: IntVector,
-        alone: Matrix,
-        rows: Tensor,
     ) -> None:
-        """Fill in what some features can do by themselves."""
-        offered = self.values.of(X, weights, features) if len(features) else []
-        tried = self.trials.of_features(X, owner, features, offered)
-        for _ in range(ZOOMS):
-            closer = [
-                self._between(X, *each) for each in zip(features, offered, tried, strict=True)
-            ]
-            more = self.trials.of_features(X, owner, features, closer)
-            offered = [np.hstack(both) for both in zip(offered, closer, strict=True)]
-            tried = [np.hstack(both) for both in zip(tried, more, strict=True)]
-        which = np.arange(len(X))
-        for j, values, scores in zip(features, offered, tried, strict=True):
-            columns = self.domain.membership[j]
-            best = self._best(values, scores, self.domain.scale[columns])
-            alone[:, j] = scores[which, best]
-            rows[:, j, columns] = values[which, best]
-
-    def _between(self, X: Matrix, feature: np.int64, values: Tensor, scores: Matrix) -> Tensor:
-        """Values on either side of the best: (n, c, s), (n, c) -> (n, c', s)."""
-        columns = self.domain.membership[feature]
-        moving = ~self.domain.kinds.settled[columns]  # s
-        if moving.sum() != 1 or self.domain.binary[columns][moving].any():
-            return values[:, :0]
-        k = int(np.argmax(moving))
-        order = np.argsort(values[..., k], axis=1, kind="stable")
-        ranked = np.take_along_axis(values[..., k], order, axis=1)  # n x c
-        best = np.take_along_axis(scores, order, axis=1).argmin(axis=1)[:, None]  # n x 1
-        middle = np.take_along_axis(ranked, best, axis=1)
-        # Equal values stand beside one another: the next ones that differ.
-        below = np.where(ranked < middle, ranked, -np.inf).max(axis=1, keepdims=True)
-        above = np.where(ranked > middle, ranked, np.inf).min(axis=1, keepdims=True)
-        steps = np.arange(1, BETWEEN // 2 + 1) / (BETWEEN // 2 + 1)
-        sides = [np.where(np.isfinite(end), end, middle) for end in (below, above)]
-        between = np.hstack([middle + steps * (end - middle) for end in sides])
-        offered = np.repeat(values[:, :1], between.shape[1], axis=1)
-        offered[..., k] = between
-        return self.values.admit(offered, X, feature)
-
-    def _best(self, values: Tensor, scores: Matrix, scale: Vector) -> IntVector:
-        """The quiet value nearest to what is expected, the first; if none is, the lowest: (n,)."""
-        quiet = scores <= self.alarm
-        far = (np.abs(values - values[:, :1]) / scale).sum(axis=2)
-        near = np.where(quiet, far, np.inf).argmin(axis=1)
-        return np.where(quiet.any(axis=1), near, scores.argmin(axis=1))
-
-    def _several(self, found: Found, x: Vector, i: int, shares: Vector, weights: Vector) -> None:
-        """Change several features of row i, in place."""
+        """Change several features of some rows, in place."""
         movable = self.values.movable
-        order = np.argsort(-np.where(movable, shares, -1.0), kind="stable")[: movable.sum()]
-        best_row, best_score = x, found.scores[i]
-        step_row, k = x, 1
-        changed = np.zeros(len(shares), dtype=np.bool_)
-        while best_score > self.alarm and k <= len(order):
-            tried = []
+        order = np.argsort(-np.where(movable, shares, -1.0), axis=1, kind="stable")  # n x p
+        steps, changed = X.copy(), np.zeros(shares.shape, dtype=np.bool_)
+        for k in _sizes(int(movable.sum())):
+            if not len(which):
+                return
+            tried = []  # r x c x d
             if k <= ONE_BY_ONE:
-                step_row = self._one_more(found, step_row, i, k, changed, weights, shares)
-                tried.append(step_row[None])
+                self._one_more(found, look, steps, which, k, changed, weights, shares)
+                tried.append(steps[which][:, None])
             if k > 1:
-                together = np.isin(np.arange(len(shares)), order[:k])
-                tried.append(self.values.together(x, together, weights))
-            points = np.vstack(tried)
-            scores = self.trials.of(points, np.full(len(points), i))
-            if scores.min() < best_score:
-                best_row, best_score = points[scores.argmin()], scores.min()
-            k = k + 1 if k < 4 else k + k // 2
-        if best_score > self.alarm:
-            points = self.values.admit_rows(self.quiet_rows(x), x)
-            scores = self.trials.of(points, np.full(len(points), i))
-            if len(scores) and scores.min() < best_score:
-                best_row, best_score = points[scores.argmin()], scores.min()
-        self._leave_out(found, x, best_row, best_score, i, shares)
+                together = np.zeros((len(which), len(movable)), dtype=np.bool_)
+                np.put_along_axis(together, order[which, :k], values=True, axis=1)
+                tried.append(
+                    np.array(
+                        [
+                            self.values.together(X[i], some, weights[i])
+                            for i, some in zip(which, together, strict=True)
+                        ]
+                    )
+                )
+            self._take_lowest(found, which, np.hstack(tried))
+            which = which[found.scores[which] > self.alarm]
+
+    def _take_lowest(self, found: Found, which: IntVector, points: Tensor) -> None:
+        """Take for some rows the lowest of c points each, where it is lower: (r, c, d)."""
+        r, c, d = points.shape
+        scores = self.trials.of(points.reshape(-1, d), np.repeat(which, c)).reshape(r, c)
+        best = np.arange(r), scores.argmin(axis=1)
+        lower = scores[best] < found.scores[which]
+        found.rows[which[lower]] = points[best][lower]
+        found.scores[which[lower]] = scores[best][lower]
 
     def _one_more(
         self,
         found: Found,
-        row: Vector,
-        i: int,
+        look: Alone,
+        steps: Matrix,
+        which: IntVector,
         k: int,
-        changed: BoolVector,
-        weights: Vector,
-        shares: Vector,
-    ) -> Vector:
-        """The row with the one feature more that brings its score down most."""
+        changed: BoolMatrix,
+        weights: Matrix,
+        shares: Matrix,
+    ) -> None:
+        """Change in some rows the one feature more that brings the score down most, in place."""
         if k == 1:
-            alone, rows = found.alone[i], found.alone_rows[i]
+            alone, rows = found.alone[which], found.alone_rows[which]
         else:
-            known = np.where(changed, 1.0, weights)[None]
-            one, many = self._each(row[None], np.array([i]), known, shares[None])
-            alone, rows = one[0], many[0]
-        alone = np.where(changed, np.inf, alone)
-        if not np.isfinite(alone).any():
-            return row
-        changed[alone.argmin()] = True
-        return np.asarray(rows[alone.argmin()])
+            known = np.where(changed[which], 1.0, weights[which])
+            alone, rows = look(steps[which], which, known, shares[which])
+        alone = np.where(changed[which], np.inf, alone)
+        best = alone.argmin(axis=1)
+        some = np.flatnonzero(np.isfinite(alone).any(axis=1))
+        steps[which[some]] = rows[some, best[some]]
+        changed[which[some], best[some]] = True
+
+    def _become_normal(self, found: Found, X: Matrix, which: IntVector) -> None:
+        """Make normal rows of those whose alarm nothing else has ended, in place."""
+        which = which[found.scores[which] > self.alarm]
+        if len(which):
+            rows = [self.values.admit_rows(self.quiet_rows(X[i]), X[i]) for i in which]
+            if len(rows[0]):
+                self._take_lowest(found, which, np.array(rows))
 
     def _leave_out(
-        self, found: Found, x: Vector, row: Vector, score: float, i: int, shares: Vector
+        self, found: Found, X: Matrix, which: IntVector, scores: Vector, shares: Matrix
     ) -> None:
         """Take changes out again that are not needed, those of the smallest share first."""
-        quiet = score <= self.alarm
-        enough = self.alarm if quiet else score + WORTH * (found.scores[i] - score)
-        changed = (self.domain.membership & (row != x)).any(axis=1)  # p
-        for j in np.argsort(shares, kind="stable"):
-            if not changed[j] or changed.sum() == 1:
+        members = self.domain.membership
+        found.changed[which] = (found.rows != X)[which] @ members.T
+        gained = scores - found.scores
+        quiet = found.scores <= self.alarm
+        enough = np.where(quiet, self.alarm, found.scores + WORTH * gained)  # n
+        for features in np.argsort(shares, axis=1, kind="stable").T:  # n
+            several = found.changed.sum(axis=1) > 1
+            some = which[(found.changed[np.arange(len(X)), features] & several)[which]]
+            if not len(some):
                 continue
-            columns = self.domain.membership[j]
-            without = np.where(columns, x, row)
-            tried = self.trials.of(without[None], np.array([i]))[0]
-            if tried <= enough:
-                row, score, changed[j] = without, tried, False
-        found.rows[i], found.scores[i], found.changed[i] = row, score, changed
+            its = features[some]
+            without = np.where(members[its], X[some], found.rows[some])
+            tried = self.trials.of(without, some)
+            spare = tried <= enough[some]
+            found.rows[some[spare]], found.scores[some[spare]] = without[spare], tried[spare]
+            found.changed[some[spare], its[spare]] = False
+
+
+def _sizes(most: int) -> list[int]:
+    """How many features are changed together: 1, 2, 3, 4, 6, 9, 13 …, and at last all."""
+    sizes = [1]
+    while sizes[-1] < most:
+        last = sizes[-1]
+        sizes.append(min(last + 1 if last < 4 else last + last // 2, most))
+    return sizes[:most]
 
 
 def innocence(shares: Matrix) -> Matrix:

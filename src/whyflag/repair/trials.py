@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
-from whyflag.batches import CALL, batch_size, batches
+from whyflag.batches import CALL, batch_size
 from whyflag.score import Score, evaluate
 
 
@@ -35,17 +34,24 @@ class Trials:
         return evaluate(self._score, points, chunk=batch_size(points.shape[1], CALL))
 
     def of_features(
-        self, X: Matrix, owner: IntVector, features: IntVector, values: list[Tensor]
+        self,
+        X: Matrix,
+        owner: IntVector,
+        features: IntVector,
+        whose: list[IntVector],
+        values: list[Tensor],
     ) -> list[Matrix]:
-        """Scores with one feature changed: for each feature (n, c, s) -> (n, c)."""
-        n, d = X.shape
-        sizes = [each.shape[1] for each in values]
-        ends = np.cumsum([0, *sizes])
-        scores = np.empty((n, ends[-1]))
-        for some in batches(n, int(ends[-1]) * d):
-            points = np.repeat(X[some][:, None], ends[-1], axis=1)  # r x C x d
-            for k, feature in enumerate(features):
-                points[:, ends[k] : ends[k + 1], self.membership[feature]] = values[k][some]
-            whose = np.repeat(owner[some], ends[-1])
-            scores[some] = self.of(points.reshape(-1, d), whose).reshape(points.shape[:2])
-        return [scores[:, begin:end] for begin, end in pairwise(ends)]
+        """Scores of some rows of X with one feature changed: of each (r, c, s) -> (r, c)."""
+        if not len(features):
+            return []
+        tried, owners = [], []
+        for feature, which, offered in zip(features, whose, values, strict=True):
+            points = np.repeat(X[which], offered.shape[1], axis=0)  # rc x d
+            points[:, self.membership[feature]] = offered.reshape(len(points), offered.shape[2])
+            tried.append(points)
+            owners.append(np.repeat(owner[which], offered.shape[1]))
+        scores = self.of(np.vstack(tried), np.concatenate(owners))
+        parts = np.split(scores, np.cumsum([len(points) for points in tried])[:-1])
+        return [
+            part.reshape(offered.shape[:2]) for part, offered in zip(parts, values, strict=True)
+        ]

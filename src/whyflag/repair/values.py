@@ -8,7 +8,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.domain import Domain
-from whyflag.repair.expected import Expected
+from whyflag.repair.expected import NEAR, Expected
 
 LEVELS = 24  # quantiles of a column that are tried
 MOST_PATTERNS = 64  # of a feature of several columns
@@ -44,29 +44,36 @@ class Values:
             self.known.append(known)
         self.movable: BoolVector = np.any(domain.membership & ~domain.fixed, axis=1)  # p
 
-    def of(self, X: Matrix, weights: Matrix, features: IntVector) -> list[Tensor]:
-        """Values for f features, what is expected first: (n, d), (n, p) -> f of (n, c, s).
+    def of(
+        self, X: Matrix, weights: Matrix, features: IntVector, whose: list[IntVector]
+    ) -> list[Tensor]:
+        """Values for f features of some rows each, what is expected first: f of (r, c, s).
 
-        Features count by their weights among near rows.
+        Features count by their weights, (n, p), among near rows.
         """
         rows, members = self._expected.rows, self._domain.membership
-        guess, near = np.empty_like(X), []
+        guess: Matrix = np.empty_like(X)
+        nearest = np.zeros((len(X), min(NEAR, len(rows)), len(features)), dtype=np.int64)
+        asked = np.zeros((len(X), len(features)), dtype=np.bool_)
+        for k, which in enumerate(whose):
+            asked[which, k] = True
         for i, x in enumerate(X):
-            near.append(self._expected.near_without(x, weights[i], features))
-            for k, feature in enumerate(features):
+            its = np.flatnonzero(asked[i])
+            near = self._expected.near_without(x, weights[i], features[its])
+            nearest[i][:, its] = near
+            for column, feature in zip(near.T, features[its], strict=True):
                 columns = members[feature]
-                guess[i, columns] = self._expected.of_some(x, columns, near[-1][:, k])
-        nearest = np.array(near)  # n x k x f
+                guess[i, columns] = self._expected.of_some(x, columns, column)
         values = []
-        for k, feature in enumerate(features):
+        for k, (feature, which) in enumerate(zip(features, whose, strict=True)):
             columns = members[feature]
-            own = rows[:, columns][nearest[:, :, k]]  # n x k x s
-            known = np.broadcast_to(self.known[feature], (len(X), *self.known[feature].shape))
-            first = guess[:, None, columns]
+            own = rows[:, columns][nearest[which, :, k]]  # r x k x s
+            known = np.broadcast_to(self.known[feature], (len(which), *self.known[feature].shape))
+            first = guess[which][:, None, columns]
             if columns.sum() > 1 and self._apart[columns].all():
                 first = own[:, :1]  # between two categories there is none
-            offered = np.concatenate([first, own, known], axis=1)  # n x c x s
-            values.append(self.admit(offered, X, feature))
+            offered = np.concatenate([first, own, known], axis=1)  # r x c x s
+            values.append(self.admit(offered, X[which], feature))
         return values
 
     def together(self, x: Vector, features: BoolVector, weights: Vector) -> Matrix:
