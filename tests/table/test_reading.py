@@ -68,7 +68,7 @@ def test_json_is_known_by_its_content_and_its_numbers_keep_their_digits(tmp_path
         "n": ["9007199254740993", ""],
         "x": ["1.1", "Infinity"],
         "deep.a": ["True", ""],
-        "deep.b": ['["1"]', ""],
+        "deep.b": ["[1]", ""],
         "more": ["", "yes"],
     }
     (tmp_path / "array").write_text(json.dumps(records, indent=1))

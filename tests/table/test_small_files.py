@@ -1,6 +1,18 @@
 """Small files as people have them, each with what must come out: values, or a message."""
 
+import bz2
+import gzip
+import io
+import json
+import lzma
+import zipfile
+from datetime import date
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather, parquet
 
 from whyflag.table.reading import read_sheets
 from whyflag.table.schema import Schema
@@ -105,6 +117,123 @@ READ = {
 }
 
 
+# The same in other bytes.
+PLAIN = READ["plain"][0]
+TYPED = pa.table(
+    {
+        "x": [f"{i:03d}" for i in range(N)],
+        "a": pa.array([Decimal(each) for each in A], pa.decimal128(8, 2)),
+        "d": [date(2024, 1, 1 + i) for i in range(N)],
+        "t": [i % 3 == 0 for i in range(N)],
+        "g": pa.array([None if i % 4 == 3 else i % 7 for i in range(N)]),
+    }
+)
+
+
+def bytes_of(write):
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+def archive(**files):
+    def write(buffer):
+        with zipfile.ZipFile(buffer, "w") as whole:
+            for name, content in files.items():
+                whole.writestr(name.replace("_", "."), content)
+
+    return bytes_of(write)
+
+
+def workbook(buffer):
+    rows = [{"x": f"r{i}", "a": float(A[i]), "b": int(B[i])} for i in range(N)]
+    pd.DataFrame(rows).to_excel(buffer, index=False)
+
+
+TYPED_ROW = "intcn", [20.0, *[1.0, 0, 0, 0, 0, 0, 0], 0, 1, 0.0], "000"
+PLAIN_ROW = "inn", [20.0, 30], "r0"
+
+READ |= {
+    "gz": (gzip.compress(PLAIN.encode()), *PLAIN_ROW),
+    "bz2": (bz2.compress(PLAIN.encode()), *PLAIN_ROW),
+    "xz": (lzma.compress(PLAIN.encode()), *PLAIN_ROW),
+    "zst": (pa.compress(PLAIN.encode(), codec="zstd", asbytes=True), *PLAIN_ROW),
+    "zip": (archive(data_csv=PLAIN), *PLAIN_ROW),
+    "gz in zip": (archive(data_csv_gz=gzip.compress(PLAIN.encode())), *PLAIN_ROW),
+    "Excel": (bytes_of(workbook), *PLAIN_ROW),
+    "Parquet": (bytes_of(lambda to: parquet.write_table(TYPED, to)), *TYPED_ROW),
+    "Feather": (bytes_of(lambda to: feather.write_feather(TYPED, to)), *TYPED_ROW),
+    "UTF-16": (PLAIN.encode("utf-16"), *PLAIN_ROW),
+    "UTF-16 without a mark": (PLAIN.encode("utf-16-le"), *PLAIN_ROW),
+    "UTF-8 with a mark": (PLAIN.encode("utf-8-sig"), *PLAIN_ROW),
+    "Windows-1252": (
+        lines(["x,a"], lambda i: f"Käse {i},{A[i]}").encode("cp1252"),
+        *("in", [20.0], "Käse 0"),
+    ),
+    "tabs": (PLAIN.replace(",", "\t"), *PLAIN_ROW),
+    "bars": (PLAIN.replace(",", "|"), *PLAIN_ROW),
+    "line ends of Windows": (PLAIN.replace("\n", "\r\n"), *PLAIN_ROW),
+    "line ends of old": (PLAIN.replace("\n", "\r"), *PLAIN_ROW),
+    "what Excel writes first": ("sep=;\n" + PLAIN.replace(",", ";"), *PLAIN_ROW),
+    "comments": ("# made by hand\n# today\n" + PLAIN, *PLAIN_ROW),
+    "infinity": (
+        lines(["a,b"], lambda i: f"{'inf' if i == 5 else A[i]},{B[i]}"),
+        *("nn", [20.0, 30], 1),
+    ),
+    "too large for a number": (
+        lines(["a,b"], lambda i: f"{'1e400' if i == 5 else A[i]},{B[i]}"),
+        *("nn", [20.0, 30], 1),
+    ),
+    "a zero byte": (
+        lines(["a,b"], lambda i: f"{'2' + chr(0) + '1' if i == 5 else A[i]},{B[i]}"),
+        *("nn", [20.0, 30], 1),
+    ),
+    "parentheses": (lines(["a,b"], lambda i: f"({A[i]}),{B[i]}"), "nn", [-20.0, 30], 1),
+    "a real minus": (lines(["a,b"], lambda i: f"\u2212{A[i]},{B[i]}"), "nn", [-20.0, 30], 1),
+    "apostrophes": (lines(["a,b"], lambda i: f"19'{800 + i},{B[i]}"), "nn", [19800, 30], 1),
+    "spaces between thousands": (
+        lines(["a;b"], lambda i: f"19\u00a0{800 + i},5;{B[i]}"),
+        *("nn", [19800.5, 30], 1),
+    ),
+    "kilograms": (lines(["a,b"], lambda i: f"{A[i]} kg,{B[i]}"), "nn", [20.0, 30], 1),
+    "exponents": (lines(["a,b"], lambda i: f"{float(A[i]):e},{B[i]}"), "nn", [20.0, 30], 1),
+    "moments with a zone": (
+        lines(["x,a"], lambda i: f"2024-01-01T{i:02d}:30:00+02:00,{A[i]}"),
+        *("tn", [22.5, 20.0], "2024-01-01T00:30:00+02:00"),
+    ),
+    "afternoons": (
+        lines(["x,a"], lambda i: f"1/{1 + i}/2024 {1 + i % 12}:30 PM,{A[i]}"),
+        *("tn", [13.5, 1, 0, 0, 0, 0, 0, 0, 20.0], "1/1/2024 1:30 PM"),
+    ),
+    "seconds since 1970": (
+        lines(["x,a"], lambda i: f"{1700000000 + 60 * (7 * i % 24)},{A[i]}"),
+        *("nn", [1700000000, 20.0], 1),
+    ),
+    "quotes in quotes": (
+        lines(["x,a"], lambda i: f'"say ""{i}""",{A[i]}'),
+        *("in", [20.0], 'say "0"'),
+    ),
+    "formulas": (lines(["x,a"], lambda i: f"=cmd{i},{A[i]}"), "in", [20.0], "=cmd0"),
+    "a name with a comma": (lines(['"x, y",a'], lambda i: f"{B[i]},{A[i]}"), "nn", [30, 20.0], 1),
+    "a JSON array": (
+        json.dumps([{"x": f"r{i}", "a": float(A[i]), "b": int(B[i])} for i in range(N)]),
+        *PLAIN_ROW,
+    ),
+    "JSON in JSON": (
+        lines([], lambda i: json.dumps({"x": f"r{i}", "m": {"a": float(A[i]), "b": int(B[i])}})),
+        *PLAIN_ROW,
+    ),
+    "JSON with huge ids": (
+        lines([], lambda i: f'{{"x": {9007199254740993 + 2 * i}, "a": {A[i]}}}'),
+        *("in", [20.0], "9007199254740993"),
+    ),
+    "JSON without a key": (
+        lines([], lambda i: json.dumps({"a": float(A[i])} | ({"b": int(B[i])} if i % 4 else {}))),
+        *("nn", [20.0, 36], 1),
+    ),
+}
+
+
 def sheet_of(tmp_path, text):
     (tmp_path / "t").write_bytes(text.encode() if isinstance(text, str) else text)
     return Sheet.join(list(read_sheets(tmp_path / "t")))
@@ -132,6 +261,27 @@ REFUSED = {
         "line 4 has 3, line 9 has 3, line 14 has 3, and so have 2 more",
     ),
     "one name for two": (lines(["a,a"], lambda i: f"{A[i]},{B[i]}"), "several columns of the name"),
+    "an open quote": (
+        lines(["a,b"], lambda i: f"{chr(34) * (i == 5)}{A[i]},{B[i]}"),
+        "line 7 has a quote that is opened and not closed",
+    ),
+    "fields set apart by spaces": (PLAIN.replace(",", "  "), "3 fields that spaces set apart"),
+    "nothing": ("", "it is empty"),
+    "names alone": ("a,b\n", "it has names of columns, but no rows"),
+    "half a packed file": (gzip.compress(PLAIN.encode())[:60], "ended before the end"),
+    "half a Parquet file": (
+        bytes_of(lambda to: parquet.write_table(TYPED, to))[:300],
+        "Parquet magic bytes not found",
+    ),
+    "two files in one": (archive(a_csv=PLAIN, b_csv=PLAIN), "this one holds 2: a.csv, b.csv"),
+    "a page": ("<!doctype html><html></html>", "it is HTML or XML"),
+    "a PDF": ("%PDF-1.4\n", "it is a PDF"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\x00", "it is a picture"),
+    "a pickle": (b"\x80\x04\x95\x00", "it is a pickle, which could run code: it is not read"),
+    "a database": (b"SQLite format 3\x00" + bytes(100), "name it as sqlite:///PATH"),
+    "bytes that are no text": (b"a,b\n1,\x81\x8d\n" * 9, "a byte that is no text .0x81"),
+    "an array of numbers": ("[1, 2, 3]", "entry 1 of the array should be an object"),
+    "JSON without an end": ("[" * 100_000, "it is nested too deeply"),
     "a JSON line": (lines([], lambda i: '{"a": 1' if i == 8 else '{"a": 1}'), "line 9 is no JSON"),
 }
 

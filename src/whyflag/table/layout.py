@@ -69,6 +69,7 @@ def layout_of(head: bytes, expected: Sequence[str] = (), *, whole: bool = True) 
         lines.pop()
     separator = _separator(lines)
     records, ends = _records(lines, separator)
+    _refuse_aligned(lines, records)
     rows = Rows(records)
     first, above = rows.header(expected)
     ends = [0, *ends]
@@ -233,6 +234,20 @@ def _records(lines: Sequence[str], separator: str) -> tuple[list[Record], list[i
         if len(records) == TELLING:
             break
     return records, ends
+
+
+def _refuse_aligned(lines: Sequence[str], records: Sequence[Record]) -> None:
+    """Refuse fields that spaces set apart, as many in each line, most of them numbers."""
+    head, *some = [line.split() for line in lines if line.strip()][:200] or [[]]
+    width = len(head)
+    if any(len(record) > 1 for record in records) or {len(parts) for parts in some} != {width}:
+        return
+    numbers = sum(_mostly_numbers(column) for column in zip(*some, strict=True))
+    if numbers >= 2 or (numbers and width > 2):
+        raise ValueError(
+            f"its lines have {_fields(width)} that spaces set apart: write it with commas, "
+            "semicolons or tabs between them"
+        )
 
 
 def _mostly_numbers(cells: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ BLOCK = 2**22  # bytes of rows that are read at a time
 CELLS = 500_000  # cells likewise
 LONGEST = 2**26  # characters of a line
 MOST_NAMED = 3  # lines in a message
+MOST_SPANNED = 10  # lines of one row that has too few fields: more are those of an open quote
 SIMPLE = ("utf-8", "utf-8-sig", "cp1252")  # encodings in which a separator is one byte
 # pandas 3.1 reads numbers to the last digit; older versions do if they are told to.
 _EXACT: Any = {} if pd.__version__ >= "3.1" else {"float_precision": "round_trip"}
@@ -151,10 +152,14 @@ def _records(
     rows_at_once = max(1, (most or CELLS) // layout.width)
     while True:
         rows, lines, wrong = [], [], []
-        for record in islice(reader, rows_at_once):
+        begin = reader.line_num
+        for record in _told(islice(reader, rows_at_once), reader, end):
+            before, begin = begin, reader.line_num
             if not record or (len(record) == 1 and layout.width > 1 and not record[0].strip()):
                 continue  # an empty line
             if len(record) != layout.width:
+                if begin - before > MOST_SPANNED:
+                    raise _open_quote(end + before + 1)
                 wrong.append((end + reader.line_num, len(record)))
             rows.append(record)
             lines.append(end + reader.line_num)
@@ -167,6 +172,21 @@ def _records(
         named = {name: cells[:, i] for i, name in enumerate(layout.names)}
         yield _sheet(named, layout, n_rows, np.array(lines))
         n_rows += len(rows)
+
+
+def _told(records: Iterator[list[str]], reader: Any, end: int) -> Iterator[list[str]]:
+    """The records, and where one is that can not be."""
+    begin = reader.line_num
+    try:
+        for record in records:
+            yield record
+            begin = reader.line_num
+    except csv.Error:
+        raise _open_quote(end + begin + 1) from None
+
+
+def _open_quote(line: int) -> ValueError:
+    return ValueError(f"line {line} has a quote that is opened and not closed")
 
 
 def _sheet(cells: dict[str, Cells], layout: Layout, n_rows: int, lines: IntVector) -> Sheet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -78,7 +78,23 @@ def _object(text: bytes, where: str) -> Object:
 
 def _decode(text: bytes) -> Any:
     # Numbers stay texts, so that none of their digits is lost.
-    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    return json.loads(text, parse_int=Digits, parse_float=Digits, parse_constant=Digits)
+
+
+@final
+class Digits(str):
+    """A number as it stands in the file."""
+
+    __slots__ = ()
+
+
+def _text(value: Any) -> str:
+    """A value as it may stand in a file of JSON, its numbers to the letter."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)}: {_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return value if isinstance(value, Digits) else json.dumps(value, ensure_ascii=False)
 
 
 def _flat(each: Object, above: str = "", depth: int = 0) -> dict[str, Any]:
@@ -89,7 +105,7 @@ def _flat(each: Object, above: str = "", depth: int = 0) -> dict[str, Any]:
             found |= _flat(value, f"{above}{name}.", depth + 1)
         else:
             nested = isinstance(value, (list, dict))
-            found[above + name] = json.dumps(value) if nested else value
+            found[above + name] = _text(value) if nested else value
     return found
 
 

@@ -11,9 +11,28 @@ from whyflag.table.database import is_database, read_database, without_password
 from whyflag.table.lines import read_lines
 from whyflag.table.objects import read_objects
 from whyflag.table.sheet import Sheet
-from whyflag.table.streams import STDIN, open_stream, with_head
+from whyflag.table.streams import STDIN, open_stream, with_head, with_line_feeds
 
 PARQUET, ARROW, FEATHER, ARCHIVE = b"PAR1", b"ARROW1", b"FEA1", b"PK\x03\x04"
+# Files that are no tables of texts, by how they begin.
+OTHERS = {
+    b"SQLite format 3": "a database: name it as sqlite:///PATH, with --query if need be",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls): save it as .xlsx",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x89HDF": "an HDF5 file: pandas.read_hdf reads it in Python",
+    b"\x93NUMPY": "an array of NumPy: numpy.load reads it in Python",
+    b"\x80\x04": "a pickle, which could run code: it is not read",
+    b"\x80\x05": "a pickle, which could run code: it is not read",
+    b"\x7fELF": "a program",
+    b"7z\xbc\xaf": "a 7z archive: unpack it",
+    b"Rar!": "a RAR archive: unpack it",
+    b"<!DOCTYPE": "HTML or XML, not a table of texts",
+    b"<HTML": "HTML or XML, not a table of texts",
+    b"<?XML": "HTML or XML, not a table of texts",
+}
 
 
 def read_sheets(
@@ -60,6 +79,12 @@ def read_sheets(
         raise
     except GeneratorExit:
         raise
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise ValueError(
+            f"{name} can not be read: it has a byte that is no text (0x{byte:02x}); it is taken to "
+            f"be {error.encoding if error.encoding != 'charmap' else 'Windows-1252'}"
+        ) from error
     except Exception as error:  # a damaged file fails in more ways than can be told
         said = " ".join(without_password(str(error)).split()) or type(error).__name__
         if not isinstance(error, (ValueError, OSError)):
@@ -87,6 +112,11 @@ def _sheets(
     file, head, whole = with_head(stream)
     if not head.strip(b"\x00 \t\r\n\xef\xbb\xbf\xff\xfe"):
         raise ValueError("it is empty: it should have a line of column names, and rows")
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in (b"{", b"["):
         return read_objects(file, expected)
+    for mark, what in OTHERS.items():
+        if text.startswith(mark) or text[:20].upper().startswith(mark):
+            raise ValueError(f"it is {what}")
+    file, head = with_line_feeds(file, head), head if b"\n" in head else head.replace(b"\r", b"\n")
     return read_lines(file, head, whole=whole, expected=expected, numbers=numbers, others=others)

@@ -19,6 +19,7 @@ HEAD = 2**16  # bytes by which a file is recognised, at least
 FEW_LINES = 50  # with this many lines, or more bytes are looked at
 LONGEST = 2**26  # bytes that are looked at in the end
 STDIN = "-"
+MOST_PACKED = 2  # times that a table may be packed in an archive
 
 
 @contextmanager
@@ -50,11 +51,21 @@ def with_head(file: io.BufferedReader) -> tuple[io.BufferedReader, bytes, bool]:
     return io.BufferedReader(Joined(head, file)), head, False
 
 
-def _unpacked(file: io.BufferedReader, opened: ExitStack) -> io.BufferedReader:
+def with_line_feeds(file: io.BufferedReader, head: bytes) -> io.BufferedReader:
+    """A file whose lines end with a line feed, also if it has carriage returns alone."""
+    if b"\r" not in head or b"\n" in head:
+        return file
+    return io.BufferedReader(LineFeeds(file), HEAD)
+
+
+def _unpacked(
+    file: io.BufferedReader, opened: ExitStack, depth: int = MOST_PACKED
+) -> io.BufferedReader:
     """What is packed in a file, by its first bytes; the file itself if it is not packed."""
     begin = file.peek(8)[:8]
     if begin.startswith(b"PK\x03\x04"):
-        return _of_archive(file, opened)
+        inner = _of_archive(file, opened)
+        return inner if inner is file or not depth else _unpacked(inner, opened, depth - 1)
     if begin.startswith(b"\x28\xb5\x2f\xfd"):
         pa: Any = require("pyarrow", "Reading zst", extra="parquet")
         whole = opened.enter_context(pa.PythonFile(file, mode="r"))
@@ -83,6 +94,22 @@ def _of_archive(file: io.BufferedReader, opened: ExitStack) -> io.BufferedReader
         )
     packed = opened.enter_context(archive.open(names[0]))
     return opened.enter_context(io.BufferedReader(cast(Any, packed), HEAD))
+
+
+@final
+class LineFeeds(io.RawIOBase):
+    """The bytes of a file with line feeds for carriage returns."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._file.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(part)] = part
+        return len(part)
 
 
 @final
