@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.table.learning import TooManyCategoriesError
+from whyflag.table.recognition import TooManyCategoriesError
 from whyflag.table.schema import Schema
 from whyflag.table.sheet import Sheet
 
@@ -33,6 +33,19 @@ def changed(**columns):
     for name, value in columns.items():
         table.loc[2, name] = value
     return table
+
+
+def test_a_number_beyond_all_measure_among_the_normal_rows_is_none_of_them():
+    texts = [*map(str, range(100, 300)), "1e300"]
+    schema = Schema.of(pd.DataFrame({"a": texts}), types={"a": "number"})
+    encoded = schema.encode(pd.DataFrame({"a": ["1e300", "150"]}))
+    assert encoded.foreign.tolist() == [[True], [False]]
+    assert encoded.rows.values.max() < 300
+    assert encoded.notes == ("X: 'a': 1e300 (beyond all measure) (row 1).",)
+    small = [f"1e-{i}" for i in range(60)]  # each of them has others nearby
+    assert (
+        not Schema.of(pd.DataFrame({"a": small})).encode(pd.DataFrame({"a": small})).foreign.any()
+    )
 
 
 def test_each_column_is_what_it_looks_like(schema):

@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import final
 
 import numpy as np
 
-from whyflag.arrays import Vector
 from whyflag.table.categories import Categories
-from whyflag.table.codec import MARKS, Codec, State, marks_in
-from whyflag.table.numbers import PLAIN, Form, Numbers, decimals_of, form_of
+from whyflag.table.codec import Codec, State
+from whyflag.table.numbers import Numbers
+from whyflag.table.recognition import SOME, Left, all_grouped, recognise
 from whyflag.table.schema import Column, Schema, listed
-from whyflag.table.sheet import EXACT, Cells, Sheet, text_cells, texts_of
-from whyflag.table.times import Times, forms_of, seconds
+from whyflag.table.sheet import Cells, Sheet, texts_of
+from whyflag.table.times import Times
 
-MOST_CATEGORIES = 50  # of a column of texts
-MOST_TOLD = 1000  # of a column that is told to be a category
-NEARLY_ALL = 0.9  # of its cells must be numbers for a column to be one of numbers
-FEWEST_NAMES = 10  # rows from which different values are taken for names
-SOME = 2000  # different texts that tell how numbers and times are written
 NOT_CHOSEN = "not chosen"
 KINDS = ("number", "category", "time", "id")
-_NAME = re.compile(
-    r"(^|[^a-zA-Z])(id|nr|no|num|number|key|index|uuid|guid|code)$|[a-z]I[Dd]$", re.I
-)
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(\d{1,2}|\d{4,})|[-+]?\d{1,3}(\.\d{3})+,\d+")
 _COMMA = re.compile(r"[-+]?\d+,\d+")
-_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
-
-
-class TooManyCategoriesError(ValueError):
-    """A column that is told to be a category has more different texts than categories have."""
-
-
-@final
-@dataclass(frozen=True)
-class Left:
-    """A column that does not count."""
-
-    reason: str
-    is_name: bool = False  # whether it names the rows
 
 
 def learn(
@@ -64,7 +40,7 @@ def learn(
     told_id = id_column is not None
     commas = _has_decimal_commas(sheet)
     found = {
-        name: _codec_of(name, sheet.cells[name], types.get(name, ""), commas, where)
+        name: recognise(name, sheet.cells[name], types.get(name, ""), commas, where)
         for name in sheet.columns
         if name in chosen and name != id_column
     }
@@ -124,140 +100,6 @@ def _matching(pattern: str, names: Sequence[str]) -> bool:
 
 def _matches(name: str, pattern: str) -> bool:
     return name == pattern or fnmatchcase(name, pattern)
-
-
-def _codec_of(name: str, cells: Cells, told: str, commas: bool, where: str) -> Codec | Left:
-    """What a column is."""
-    kind, _, how = told.partition(":")
-    texts = [text.strip() for text in texts_of(cells)]
-    counts = Counter(texts)
-    present = [text for text in counts if text and text not in MARKS]
-    if kind == "category":
-        return _told_category(name, counts, where)
-    if not present and not any(counts[mark] for mark in MARKS):
-        return Left("no value at all")
-    if kind in ("", "number"):
-        form = Form(how[:1].strip("_"), how[1:2] or ".") if how else None
-        numbers = _numbers_of(counts, present, commas, form, told=bool(kind))
-        if numbers is not None:
-            return numbers if kind else _name_or_number(name, texts, numbers)
-        if kind:
-            raise ValueError(
-                f"{where}: column {name!r} is told to hold numbers, got {listed(present, 3)}."
-            )
-    if kind in ("", "time"):
-        times = _times_of(counts, present, how)
-        if times is not None:
-            return times
-        if kind:
-            raise ValueError(
-                f"{where}: column {name!r} is told to hold times, got {listed(present, 3)}."
-            )
-    return _category_or_text(texts, counts)
-
-
-def _numbers_of(
-    counts: Counter[str], present: Sequence[str], commas: bool, form: Form | None, *, told: bool
-) -> Numbers | None:
-    """What is learnt of a column of numbers; None if it is none."""
-    some = present[:SOME]
-    if form is None:
-        form = form_of(some, commas_are_decimal=commas)
-        if commas and form == PLAIN and _all_grouped(some):
-            form = Form(".", ",")
-    if not told and not np.isfinite(form.numbers(text_cells(some))).mean() >= NEARLY_ALL / 2:
-        return None
-    values = form.numbers(text_cells(present))
-    often = np.array([counts[text] for text in present], dtype=np.float64)
-    finite = np.isfinite(values)
-    if not finite.any() or not (told or often[finite].sum() >= NEARLY_ALL * often.sum()):
-        return None
-    if not told and form.is_plain and _are_codes(counts, present):
-        return None
-    read = [text for text, is_number in zip(some, finite, strict=False) if is_number]
-    return Numbers(
-        form,
-        marks_in(list(counts)),
-        _median(values[finite], often[finite]),
-        float(values[finite].min()),
-        float(values[finite].max()),
-        decimals_of(read, form),
-    )
-
-
-def _all_grouped(texts: Sequence[str]) -> bool:
-    pointed = [text for text in texts if "." in text]
-    return bool(pointed) and all(_GROUPED.fullmatch(text) for text in pointed)
-
-
-def _are_codes(counts: Counter[str], present: Sequence[str]) -> bool:
-    """Whether digits are names: they begin with 0, or are more than a number can hold."""
-    digits = [text for text in present if text.lstrip("-").isdecimal()]
-    if any(len(text) > 15 and abs(int(text[:400])) > EXACT for text in digits):
-        return True
-    led = [text for text in digits if len(text) > 1 and text[0] == "0"]
-    same = len({len(text) for text in present}) == 1
-    part = sum(counts[text] for text in led) / sum(counts[text] for text in present)
-    return bool(led) and (same or part > 0.01)
-
-
-def _median(values: Vector, often: Vector) -> float:
-    order = np.argsort(values)
-    half = np.searchsorted(np.cumsum(often[order]), often.sum() / 2)
-    return float(values[order[half]])
-
-
-def _name_or_number(name: str, texts: Sequence[str], numbers: Numbers) -> Numbers | Left:
-    """A column of whole numbers that rise from row to row, or differ and are called an id."""
-    n = len(texts)
-    whole = numbers.form.is_plain and numbers.decimals == 0
-    if not whole or n < FEWEST_NAMES or len(set(texts)) < n:
-        return numbers
-    values = numbers.form.numbers(text_cells(texts))
-    if (np.diff(values) > 0).all():
-        return Left("whole numbers that rise from row to row", is_name=True)
-    if np.isfinite(values).all() and (_NAME.search(name) or np.ptp(values) < 1.1 * n):
-        return Left("a different whole number in each row", is_name=True)
-    return numbers
-
-
-def _times_of(counts: Counter[str], present: Sequence[str], how: str) -> Times | None:
-    """What is learnt of a column of times; None if it is none."""
-    forms = [how] if how else forms_of(present[:SOME])
-    if not forms:
-        return None
-    since = seconds(present, forms[0])
-    read = np.isfinite(since)
-    often = np.array([counts[text] for text in present])
-    if often[read].sum() < NEARLY_ALL * often.sum():
-        return None
-    return Times.of(np.repeat(since[read], often[read]), forms[0], marks_in(list(counts)))
-
-
-def _category_or_text(texts: Sequence[str], counts: Counter[str]) -> Categories | Left:
-    different = len(counts) - ("" in counts)
-    filled = len(texts) - counts[""]
-    if different == filled >= FEWEST_NAMES:
-        return Left("a different text in each row", is_name=True)
-    if different > MOST_CATEGORIES or 2 * different > max(filled, 2):
-        return Left(f"{different} different texts")
-    return categories_of(counts)
-
-
-def _told_category(name: str, counts: Counter[str], where: str) -> Categories:
-    if len(counts) > MOST_TOLD:
-        raise TooManyCategoriesError(
-            f"Column {name!r} of {where} has {len(counts)} different texts: too many for "
-            f"categories ({MOST_TOLD} at most)."
-        )
-    return categories_of(counts)
-
-
-def categories_of(counts: Counter[str]) -> Categories:
-    """What is learnt of a column of these texts, if they are categories."""
-    known = tuple(sorted(counts))
-    by_count = sorted(known, key=lambda text: -counts[text])
-    return Categories(known, by_count[0], by_count[-1])
 
 
 def _first_name(found: Mapping[str, Codec | Left], sheet: Sheet) -> str | None:
@@ -321,7 +163,7 @@ def _assumed(
         if each.form.is_plain
         and not commas
         and sheet.separator == ";"
-        and _all_grouped([*texts_of(sheet.cells[name][:SOME])])
+        and all_grouped([*texts_of(sheet.cells[name][:SOME])])
     ]
     if unsure:
         said.append(

@@ -9,8 +9,9 @@ import numpy as np
 
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec, State, marks_in
-from whyflag.table.learning import categories_of, usual_states
+from whyflag.table.learning import usual_states
 from whyflag.table.numbers import Numbers
+from whyflag.table.recognition import categories_of
 from whyflag.table.schema import Schema
 from whyflag.table.sheet import Cells, Sheet, texts_of
 from whyflag.table.times import Times, seconds
