@@ -51,7 +51,13 @@ class Distribution:
 
     @classmethod
     def of(cls, rows: Matrix) -> Distribution:
-        """Read off normal rows, (n, d)."""
+        """Read off normal rows, (n, d); of a column with gaps, the values that are there."""
+        if np.isnan(rows).any():
+            known = [column[~np.isnan(column)] for column in rows.T]
+            each = [cls.of((column if len(column) else np.zeros(1))[:, None]) for column in known]
+            quantiles = np.hstack([one.quantiles for one in each])
+            mean = np.concatenate([one.mean for one in each])
+            return cls(quantiles, mean, tuple(one.frequent[0] for one in each))
         # Values in between would be no one's, and ties would be lost.
         quantiles = np.quantile(rows, LEVELS, axis=0, method="inverted_cdf")
         return cls(quantiles, rows.mean(axis=0), tuple(_frequent(column) for column in rows.T))

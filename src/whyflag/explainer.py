@@ -179,6 +179,7 @@ class Explainer:
             codecs=table.codecs,
             added=table.added,
             states=table.states,
+            redacted=table.redacted,
             method=self.method.name,
             settings=self.method.settings,
             threshold=self.score.threshold,

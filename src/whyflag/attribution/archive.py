@@ -203,6 +203,7 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
         elif each.name not in ("members", "repairer", "repaired", "codecs", "calibration"):
             told[each.name] = _plain(value)
     told["row_names"] = [_pack_name(name) for name in attribution.row_names]
+    told["redacted"] = sorted(attribution.redacted)
     if attribution.calibration is not None:
         told["calibration"] = attribution.calibration.to_json()
     told["codecs"] = {name: codec_to_json(each) for name, each in attribution.codecs.items()}
@@ -238,6 +239,7 @@ def _unpack(head: Mapping[str, Any], arrays: Any, where: str) -> Attribution:
     for name in ("feature_names", "column_names"):
         told[name] = tuple(told[name])
     told["row_names"] = tuple(map(_unpack_name, told["row_names"]))
+    told["redacted"] = frozenset(told["redacted"])
     told["categories"] = {name: tuple(known) for name, known in told["categories"].items()}
     told["shown"] = None if told["shown"] is None else tuple(told["shown"])
     told["codecs"] = {name: codec_from_json(each) for name, each in told["codecs"].items()}

@@ -45,6 +45,8 @@ class Attribution(Contributions):
         added: What cells that no normal row has add to the score, (n, p); None: there are none.
         states: What the cells are, as `State`s, (n, p): a gap, say, for which another value stands
             in. None: all are what their columns usually hold.
+        redacted: Columns whose values are not shown in sentences, pages, tables and JSON. The
+            arrays still have them, and so has a file that `save` writes.
         method: The method's name.
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
@@ -69,6 +71,7 @@ class Attribution(Contributions):
     codecs: Mapping[str, Codec] = field(default_factory=dict)
     added: Matrix | None = per_row(default=None)
     states: States | None = per_row(default=None)
+    redacted: frozenset[str] = frozenset()
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     unit: float = 1.0

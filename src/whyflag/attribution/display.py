@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyflag.arrays import Vector
-from whyflag.table.codec import State
+from whyflag.table.codec import REDACTED, State, redacted
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -17,6 +17,7 @@ LONGEST_NAME = 28
 SHORT = 6  # digits of a number that is shown as it is
 EXPONENT = 1e15  # numbers that are as large have one
 MOST_FIGURES = 3  # of a feature of several numbers
+ANOTHER = "another value"  # instead of one that is not shown
 MOST_LISTED = 6  # values that a number can have
 
 
@@ -48,6 +49,8 @@ def number(value: float, digits: int = 4, decimals: int = 0) -> str:
 
 def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -> str:
     """What a feature has in a row: a number, a category, or several numbers."""
+    if is_redacted(attribution, feature):
+        return REDACTED
     columns = attribution.membership[feature]
     values = row[columns]
     if categories := categories_of(attribution, feature):
@@ -66,6 +69,8 @@ def held(attribution: Attribution, row: Vector, feature: int, digits: int = 4) -
 
 def observed(attribution: Attribution, i: int, feature: int, digits: int = 4) -> str:
     """What was observed of a feature, as the table had it."""
+    if is_redacted(attribution, feature):
+        return redacted(state_of(attribution, i, feature))
     shown = {} if attribution.shown is None else attribution.shown[i]
     name = attribution.feature_names[feature]
     return shown.get(name) or held(attribution, attribution.data[i], feature, digits)
@@ -80,6 +85,8 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
         repair = attribution.repair
         if not repair.changed[i, feature]:
             return None
+        if is_redacted(attribution, feature):
+            return ANOTHER
         if state := foreign(attribution, i, feature):
             codec = attribution.codecs.get(attribution.feature_names[feature])
             if codec is not None:
@@ -92,7 +99,7 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
 def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, str] | None:
     """The lowest and the highest value that would have been normal of a repaired number."""
     repair, columns = attribution.repair, attribution.membership[feature]
-    if np.isfinite(repair.lower[i, columns]).sum() != 1:
+    if is_redacted(attribution, feature) or np.isfinite(repair.lower[i, columns]).sum() != 1:
         return None
     return (
         held(attribution, repair.lower[i], feature, digits=3),
@@ -138,6 +145,11 @@ def in_a_list(texts: Sequence[str], last: str = "and") -> str:
     ('a, b and c', 'a')
     """
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
+
+
+def is_redacted(attribution: Attribution, feature: int) -> bool:
+    """Whether the values of a feature are not shown."""
+    return attribution.feature_names[feature] in attribution.redacted
 
 
 def state_of(attribution: Attribution, i: int, feature: int) -> State:

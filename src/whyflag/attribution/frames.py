@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whyflag.arrays import Matrix
-from whyflag.attribution.display import categories_of, normal, number, observed
+from whyflag.attribution.display import (
+    categories_of,
+    is_redacted,
+    normal,
+    number,
+    observed,
+)
 from whyflag.checks import check_whole
 from whyflag.extras import require
-from whyflag.table.codec import GAP, cell
+from whyflag.table.codec import GAP, REDACTED, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,12 +127,16 @@ def as_html(attribution: Attribution) -> str:
 
 def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> Any:
     name = attribution.feature_names[j]
+    if name in attribution.redacted:
+        return REDACTED
     values = rows[i, attribution.membership[j]]
     return cell(values, attribution.codecs.get(name), categories_of(attribution, j))
 
 
 def _observed(attribution: Attribution, i: int, j: int) -> Any:
     """What was observed; what numbers can not say of it, in words."""
+    if is_redacted(attribution, j):
+        return observed(attribution, i, j)
     shown = {} if attribution.shown is None else attribution.shown[i]
     said = shown.get(attribution.feature_names[j])
     if said is not None:

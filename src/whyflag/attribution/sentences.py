@@ -8,10 +8,12 @@ import numpy as np
 
 from whyflag.arrays import IntVector
 from whyflag.attribution.display import (
+    ANOTHER,
     MOST_FIGURES,
     categories_of,
     held,
     in_a_list,
+    is_redacted,
     normal,
     normal_range,
     normal_span,
@@ -19,7 +21,7 @@ from whyflag.attribution.display import (
     observed,
 )
 from whyflag.repair import Context, Doubt
-from whyflag.table.codec import GAP
+from whyflag.table.codec import GAP, REDACTED
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -65,7 +67,9 @@ def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
 
 
 def _has_several(attribution: Attribution, j: int) -> bool:
-    """Whether a feature is several numbers."""
+    """Whether a feature is several numbers, which are shown."""
+    if is_redacted(attribution, j):
+        return False
     is_one = bool(categories_of(attribution, j)) or _name(attribution, j) in attribution.codecs
     return bool(attribution.membership[j].sum() > 1) and not is_one
 
@@ -86,6 +90,8 @@ def _observed(attribution: Attribution, i: int, j: int) -> str:
     if _has_several(attribution, j):
         return f"{name} is off ({_moved_most(attribution, i, j, repaired=False)})"
     seen = observed(attribution, i, j)
+    if seen == REDACTED:
+        return f"{name} is off ({seen})"
     return f"{name} {'has' if seen == GAP else 'is'} {seen}"
 
 
@@ -94,6 +100,8 @@ def _normal(attribution: Attribution, i: int, j: int, *, named: bool) -> str:
     if _has_several(attribution, j):
         figures = _moved_most(attribution, i, j, repaired=True)
         return f"{_name(attribution, j)} with {figures}"
+    if is_redacted(attribution, j):
+        return f"{ANOTHER} of {_name(attribution, j)}" if named else ANOTHER
     value = _value(attribution, i, j)
     return f"{_name(attribution, j)} {value}" if named else value
 
@@ -126,7 +134,7 @@ def _odd_for(attribution: Attribution, i: int, context: Context | None) -> str:
         return _list(
             [
                 _name(attribution, k)
-                if _has_several(attribution, k)
+                if _has_several(attribution, k) or is_redacted(attribution, k)
                 else f"{_name(attribution, k)} {observed(attribution, i, k)}"
                 for k in features
             ],
@@ -152,8 +160,10 @@ def _others(attribution: Attribution, i: int) -> str:
     for other in attribution.repair.alternatives[i]:
         row = attribution.data[i].copy()
         row[attribution.membership[other.feature]] = other.values
+        name = _name(attribution, other.feature)
+        is_hidden = is_redacted(attribution, other.feature)
         value = held(attribution, row, other.feature)
-        offered.append(f"{_name(attribution, other.feature)} {value}")
+        offered.append(f"{ANOTHER} of {name}" if is_hidden else f"{name} {value}")
     if not offered:
         return ""
     return f"Other single changes that end it: {_list(offered, 0, 'or')}."

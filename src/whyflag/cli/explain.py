@@ -15,6 +15,7 @@ from whyflag.cli.options import (
     OutputFormat,
     Query,
     RawTexts,
+    Redact,
     RowsFile,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
@@ -43,6 +44,7 @@ def explain(
         Path | None, typer.Option("--output", "-o", help="File to write to; .html is a report.")
     ] = None,
     raw: RawTexts = False,
+    redact: Redact = None,
     jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
@@ -60,6 +62,7 @@ def explain(
         shown=True,
         most=MOST_ROWS if kind == Format.HTML else None,
         query=query,
+        redact=redact,
     )
     if kind != Format.HTML:
         remarks = _table(scored, explainer, output, kind, top, raw)

@@ -27,6 +27,15 @@ OnlyFlagged = Annotated[bool, typer.Option("--only-flagged", help="Only rows tha
 OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="By the name of the output, or else a table.")
 ]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--redact",
+        metavar="COLUMN",
+        help="Column, or pattern, whose values are shown nowhere, only its shares; may be given "
+        "several times.",
+    ),
+]
 RawTexts = Annotated[
     bool, typer.Option("--raw", help="CSV: texts as they are, even those that look like formulas.")
 ]

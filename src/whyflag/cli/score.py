@@ -14,6 +14,7 @@ from whyflag.cli.options import (
     OutputFormat,
     Query,
     RawTexts,
+    Redact,
     RowsFile,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
@@ -28,6 +29,7 @@ def score(
     format_: OutputFormat = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
     raw: RawTexts = False,
+    redact: Redact = None,
 ) -> None:
     """Score rows: how anomalous each of them is."""
     import pandas as pd
@@ -39,7 +41,7 @@ def score(
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
-    scored = ScoredFile(loaded, rows, only_flagged=only_flagged, query=query)
+    scored = ScoredFile(loaded, rows, only_flagged=only_flagged, query=query, redact=redact)
     told = loaded.calibration.told
     with output_of(output, kind, scored.columns, told, raw=raw) as write:
         for part in scored:

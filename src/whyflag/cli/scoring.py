@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, final
 
 import numpy as np
@@ -15,6 +16,7 @@ from whyflag.model import Model
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.table import Table
 from whyflag.table.reading import name_of, read_sheets
+from whyflag.table.schema import Schema, listed
 from whyflag.table.sheet import Sheet, texts_of
 
 
@@ -60,6 +62,7 @@ class ScoredFile:
         shown: Whether people see the cells.
         most: Of each part of the file, the rows with the highest scores, at most so many.
         query: What a database is asked.
+        redact: Columns, or patterns, whose values are shown nowhere.
 
     Attributes:
         n_rows: Rows read so far.
@@ -75,12 +78,13 @@ class ScoredFile:
         shown: bool = False,
         most: int | None = None,
         query: str | None = None,
+        redact: Sequence[str] | None = None,
     ) -> None:
         self.model = model
         self.name = name_of(rows)
         self.n_rows = self.n_flagged = 0
         self._rows, self._only_flagged, self._shown, self._most = rows, only_flagged, shown, most
-        self._query = query
+        self._query, self._redact = query, redact or ()
 
     @property
     def n_chosen(self) -> int:
@@ -108,6 +112,8 @@ class ScoredFile:
             tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar,
         ):
             for sheet in sheets:
+                if self._redact and not self.model.schema.redacted:
+                    schema = self._redacting(sheet)
                 encoded = self.model.read(sheet, where=self.name)
                 notes.tell(encoded.notes)
                 bar.update(len(sheet))
@@ -135,6 +141,23 @@ class ScoredFile:
                     if self._most is not None:  # a page, which has room for whole rows
                         part = replace(part, cells=_cells(some))
                 yield part
+
+    def _redacting(self, sheet: Sheet) -> Schema:
+        """The schema, now that it is known which columns there are to be redacted."""
+        named = {
+            pattern: [name for name in sheet.columns if fnmatchcase(name, pattern)]
+            + [name for name in sheet.columns if name == pattern]
+            for pattern in self._redact
+        }
+        if lacking := [pattern for pattern, found in named.items() if not found]:
+            raise ValueError(
+                f"{self.name} has no column {listed(lacking)} to redact; it has "
+                f"{listed(sheet.columns)}."
+            )
+        redacted = frozenset(name for found in named.values() for name in found)
+        schema = replace(self.model.schema, redacted=redacted)
+        self.model = replace(self.model, schema=schema)
+        return schema
 
 
 def highest(parts: Sequence[Scored], most: int) -> Scored:

@@ -12,6 +12,7 @@ from whyflag.arrays import IntVector, Matrix
 from whyflag.attribution import Attribution
 from whyflag.attribution.display import (
     categories_of,
+    is_redacted,
     normal,
     normal_span,
     number,
@@ -24,7 +25,7 @@ from whyflag.report.normal import Normal
 from whyflag.report.rules import STATES, rule_of
 from whyflag.report.times import times_of
 from whyflag.report.words import lies, percent
-from whyflag.table.codec import State
+from whyflag.table.codec import REDACTED, State
 
 MOST_ROWS = 500
 MOST_FEATURES = 8  # of a row, one by one
@@ -81,6 +82,7 @@ def content(
         "n_flagged": None if attribution.threshold is None else int(attribution.flagged.sum()),
         "features": list(attribution.feature_names),
         "normal_rows": known.origin,
+        "redacted": sorted(attribution.redacted),
         "promise": attribution.calibration.promise if attribution.calibration else "",
         "rows": rows,
         "culprits": _culprits(shown),
@@ -147,7 +149,8 @@ def _feature(
 def _place(attribution: Attribution, i: int, j: int, known: Normal) -> dict[str, Any]:
     """Where a value stands among normal ones; of one that only stands in for another nothing."""
     # A number that is far beyond all has none that could stand there.
-    if known.distribution is None or state_of(attribution, i, j) != State.USUAL:
+    usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
+    if known.distribution is None or not usual:
         return {}
     columns = np.flatnonzero(attribution.membership[j])
     if categories := categories_of(attribution, j):
@@ -160,6 +163,8 @@ def _place(attribution: Attribution, i: int, j: int, known: Normal) -> dict[str,
     if len(columns) > 1:
         return {}
     at = float(attribution.data[i, columns[0]])
+    if not np.isfinite(at):
+        return {}
     said = lies(known.distribution.place(int(columns[0]), at))
     to = {}
     if attribution.can_be_repaired and attribution.repair.changed[i, j]:
@@ -176,7 +181,7 @@ def _pair(attribution: Attribution, i: int, known: Normal) -> dict[str, Any] | N
         return None
 
     def is_number(j: int) -> bool:
-        usual = state_of(attribution, i, j) == State.USUAL
+        usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
         return usual and attribution.membership[j].sum() == 1 and not categories_of(attribution, j)
 
     first = [int(j) for j in attribution.order[i] if attribution.values[i, j] > 0]
@@ -212,7 +217,8 @@ def _cells(
             text = observed(attribution, i, j, digits=10)
             mark = "not usual" if state_of(attribution, i, j) in STATES else ""
         else:
-            text, mark = cell, "names the row" if name == id_column else "not used"
+            text = REDACTED if name in attribution.redacted else cell
+            mark = "names the row" if name == id_column else "not used"
         cells.append({"column": name, "text": text, "mark": mark})
     return {"shown": cells, "n_others": len(row) - len(cells)}
 

@@ -156,7 +156,7 @@ class Drawn:
     def _range(self, rows: Matrix, column: int) -> tuple[float, float]:
         """The range in which nearly all normal rows are."""
         if column not in self._ranges:
-            low, high = np.quantile(rows[:, column], SHOWN)
+            low, high = np.nanquantile(rows[:, column], SHOWN)
             self._ranges[column] = (float(low), float(high))
         return self._ranges[column]
 

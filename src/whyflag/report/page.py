@@ -192,4 +192,6 @@ def _provenance(data: Mapping[str, Any], given: dict[str, str]) -> list[tuple[st
         "Alarm": alarm,
         "Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, by whyflag {__version__}",
     }
+    if data["redacted"]:
+        told_["Redacted"] = f"values of {in_a_list(data['redacted'])}"
     return list(told_.items())

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from whyflag.arrays import BoolVector, IntVector, Matrix
 from whyflag.attribution import Attribution
-from whyflag.attribution.display import categories_of, number
+from whyflag.attribution.display import categories_of, is_redacted, number
 from whyflag.report.words import shortest
 from whyflag.table.codec import State
 
@@ -110,10 +110,11 @@ def _matrices(
     odd, usual = [], []
     for j in map(int, features):
         name, categories = attribution.feature_names[j], categories_of(attribution, j)
+        is_hidden = is_redacted(attribution, j)
         states = None if attribution.states is None else attribution.states[group, j]
         own = np.flatnonzero(attribution.membership[j])
         # A value that stands in for none has no place in a condition.
-        if states is None or (states == State.USUAL).mean() >= FEWEST:
+        if not is_hidden and (states is None or (states == State.USUAL).mean() >= FEWEST):
             for k, column in enumerate(own):
                 flag = bool(np.isin(attribution.data[group, column], (0.0, 1.0)).all()) and bool(
                     np.isin(normal[:, column], (0.0, 1.0)).all()

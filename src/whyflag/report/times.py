@@ -10,7 +10,7 @@ import numpy as np
 
 from whyflag.arrays import Vector
 from whyflag.attribution import Attribution
-from whyflag.attribution.display import state_of
+from whyflag.attribution.display import is_redacted, state_of
 from whyflag.table.codec import State
 from whyflag.table.times import Times, seconds
 
@@ -38,7 +38,8 @@ def times_of(attribution: Attribution) -> When | None:
     name, found, texts = "", np.full(len(attribution), np.nan), [""] * len(attribution)
     for j, feature in enumerate(attribution.feature_names):
         codec = attribution.codecs.get(feature)
-        if isinstance(codec, Times) and attribution.shown is not None:
+        is_hidden = is_redacted(attribution, j)
+        if isinstance(codec, Times) and attribution.shown is not None and not is_hidden:
             # Years that are far from all others would leave no room for these.
             usual = [state_of(attribution, i, j) == State.USUAL for i in range(len(attribution))]
             texts = [str(row.get(feature, "")) for row in attribution.shown]

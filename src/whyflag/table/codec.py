@@ -17,6 +17,7 @@ from whyflag.table.sheet import Cells
 States = NDArray[np.int8]
 
 GAP = "no value"  # what people see of a cell that has none
+REDACTED = "redacted"  # what they see of one that is nobody's business
 
 # What people write where there is no value. An empty cell is a gap in any column; these are gaps
 # where numbers or times are expected and the rows that were learnt from have them.
@@ -37,6 +38,17 @@ class State(IntEnum):
     UNREADABLE = 2
     FAR = 3
     NEW = 4
+
+
+def redacted(state: State) -> str:
+    """What people see of a cell of a column whose values are not shown."""
+    return {
+        State.USUAL: REDACTED,
+        State.GAP: GAP,
+        State.UNREADABLE: f"unreadable ({REDACTED})",
+        State.FAR: f"far from all that was seen ({REDACTED})",
+        State.NEW: f"not seen before ({REDACTED})",
+    }[state]
 
 
 @final

@@ -29,6 +29,7 @@ class Table:
     # n x p: what cells are, as `State`s; other values stand in for those that are not usual
     states: States | None = per_row(default=None)
     codecs: Mapping[str, Codec] = field(default_factory=dict)  # how values are written, by player
+    redacted: frozenset[str] = frozenset()  # columns whose values are shown to nobody
 
     def __len__(self) -> int:
         return len(self.values)

@@ -11,7 +11,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix
 from whyflag.records import per_row
-from whyflag.table.codec import Codec, State, States
+from whyflag.table.codec import Codec, State, States, redacted
 from whyflag.table.codecs import codec_from_json, codec_to_json
 from whyflag.table.numbers import Numbers
 from whyflag.table.rows import Table
@@ -62,12 +62,14 @@ class Schema:
         id_column: The column that names the rows, if there is one.
         left_out: Columns that do not count, and why.
         assumed: What was taken for granted when it was learnt, in sentences.
+        redacted: Columns whose values are shown to nobody; this is not kept with a model.
     """
 
     columns: tuple[Column, ...]
     id_column: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = field(default=(), compare=False)
+    redacted: frozenset[str] = field(default=frozenset(), compare=False)
 
     @classmethod
     def of(
@@ -189,6 +191,7 @@ class Schema:
             self._names_of(sheet),
             states=states,
             codecs=self.written,
+            redacted=self.redacted,
         )
         return Encoded(rows, foreign, tuple(notes))
 
@@ -200,8 +203,11 @@ class Schema:
             cells = sheet.cells[column.name]
             states = column.codec.read(cells).states
             for row, text, state in zip(said, texts_of(cells), states, strict=True):
-                row[column.name] = column.codec.shown(text, State(state))
+                row[column.name] = self._shown(column, text, State(state))
         return tuple(said)
+
+    def _shown(self, column: Column, text: str, state: State) -> str:
+        return redacted(state) if column.name in self.redacted else column.codec.shown(text, state)
 
     def to_json(self) -> dict[str, Any]:
         """The schema as JSON would have it."""
@@ -231,7 +237,7 @@ class Schema:
 
     def _names_of(self, sheet: Sheet) -> tuple[Any, ...]:
         named = sheet.cells.get(self.id_column or "")
-        if named is not None:
+        if named is not None and self.id_column not in self.redacted:
             return tuple(texts_of(named).tolist())
         return tuple(sheet.numbers.tolist()) if sheet.index is None else sheet.index
 
@@ -250,7 +256,7 @@ class Schema:
             if not len(rows):
                 continue
             cells = texts_of(sheet.cells[column.name][rows])
-            said = dict.fromkeys(column.codec.shown(text, state) for text in cells[:1000])
+            said = dict.fromkeys(self._shown(column, text, state) for text in cells[:1000])
             places = ", ".join(sheet.place(i) for i in rows[:MOST_NAMED])
             more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
             notes.append(
