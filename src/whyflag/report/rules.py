@@ -24,6 +24,7 @@ STATES = {
     State.UNREADABLE: "can not be read",
     State.FAR: "is far from all that was seen",
     State.NEW: "was not seen before",
+    State.NEGATIVE: "is below zero",
 }
 
 

@@ -38,6 +38,7 @@ class State(IntEnum):
     UNREADABLE = 2
     FAR = 3
     NEW = 4
+    NEGATIVE = 5
 
 
 def redacted(state: State) -> str:

@@ -22,6 +22,7 @@ UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[�
 _AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*\)?\s*$")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
+SMALLEST = 0.01  # of the numbers are smaller than those of which minus one is an error
 MOST_DECIMALS = 6
 DIGITS = 6  # significant ones of a number without a fixed number of decimals
 
@@ -141,6 +142,16 @@ def decimals_of(texts: Sequence[str], form: Form) -> int | None:
     return most if most <= MOST_DECIMALS else None
 
 
+def negative_from(values: Vector) -> float | None:
+    """How far below zero a number has a sign that none of these has; None: some have.
+
+    As far as 99 % of them are above it at the least: a little less than the smallest is no error.
+    """
+    if values.min() < 0:
+        return None
+    return float(np.quantile(values, SMALLEST, method="lower"))
+
+
 @final
 @dataclass(frozen=True)
 class Numbers(Codec):
@@ -153,6 +164,7 @@ class Numbers(Codec):
         lower: The smallest.
         upper: The largest; if it is the smallest too, any other is new.
         decimals: How many decimals they have at the most; None: as many as it takes.
+        negative: A number that is as far below zero has a sign that none had; None: some had.
     """
 
     kind: ClassVar[str] = "number"
@@ -163,6 +175,7 @@ class Numbers(Codec):
     lower: float
     upper: float
     decimals: int | None = None
+    negative: float | None = None
     _gaps: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -195,7 +208,12 @@ class Numbers(Codec):
         states[far] = State.FAR
         if self.is_constant:
             states[~missing & ~far & (values != self.typical)] = State.NEW
-        return Read(np.where(states == 0, values, self.typical)[:, None], states)
+        stands_in = np.where(states == 0, values, self.typical)
+        if self.negative is not None:
+            turned = (states == 0) & (values < 0) & (-values >= self.negative)
+            states[turned] = State.NEGATIVE
+            stands_in[turned] = -values[turned]
+        return Read(stands_in[:, None], states)
 
     def write(self, values: Vector) -> str:
         return self.form.text(float(values[0]), self.decimals)
@@ -206,6 +224,7 @@ class Numbers(Codec):
             State.GAP: GAP,
             State.UNREADABLE: f"not a number: {text!r}",
             State.FAR: f"{text} (beyond all measure)",
+            State.NEGATIVE: f"{text} (never below zero before)",
             State.NEW: f"{text} (always {self.form.text(self.typical, self.decimals)} before)",
         }[state]
 
@@ -217,6 +236,7 @@ class Numbers(Codec):
             "lower": self.lower,
             "upper": self.upper,
             "decimals": self.decimals,
+            "negative": self.negative,
         }
 
     @classmethod

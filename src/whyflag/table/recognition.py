@@ -13,7 +13,7 @@ import numpy as np
 from whyflag.arrays import Vector
 from whyflag.table.categories import Categories
 from whyflag.table.codec import MARKS, Codec, marks_in
-from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of
+from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of, negative_from
 from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, text_cells, texts_of
 from whyflag.table.times import Times, forms_of, seconds
@@ -99,6 +99,7 @@ def _numbers_of(
         float(values[finite].min()),
         float(values[finite].max()),
         decimals_of(read, form),
+        negative_from(np.repeat(values[finite], often[finite].astype(np.int64))),
     )
 
 

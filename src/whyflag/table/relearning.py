@@ -10,7 +10,7 @@ import numpy as np
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec, State, marks_in
 from whyflag.table.learning import usual_states
-from whyflag.table.numbers import Numbers
+from whyflag.table.numbers import Numbers, negative_from
 from whyflag.table.recognition import categories_of
 from whyflag.table.schema import Schema
 from whyflag.table.sheet import Cells, Sheet, texts_of
@@ -41,7 +41,12 @@ def _again(codec: Codec, cells: Cells) -> Codec:
         values = read.values[known, 0]
         typical, lower, upper = np.median(values), values.min(), values.max()
         return replace(
-            codec, gaps=gaps, typical=float(typical), lower=float(lower), upper=float(upper)
+            codec,
+            gaps=gaps,
+            typical=float(typical),
+            lower=float(lower),
+            upper=float(upper),
+            negative=negative_from(values),
         )
     if isinstance(codec, Times):
         times = seconds([text.strip() for text in texts_of(cells)], codec.form)

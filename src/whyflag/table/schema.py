@@ -251,7 +251,7 @@ class Schema:
     def _odd(self, column: Column, sheet: Sheet, states: States, where: str) -> list[str]:
         """What is foreign in a column, in a sentence for each kind of cell."""
         notes = []
-        for state in (State.UNREADABLE, State.FAR, State.NEW):
+        for state in (State.UNREADABLE, State.FAR, State.NEW, State.NEGATIVE):
             rows = np.flatnonzero(states == state)
             if not len(rows):
                 continue

@@ -161,6 +161,7 @@ class Times(Codec):
             State.UNREADABLE: f"not a time: {text!r}",
             State.FAR: f"{text} (far from {self._years()})",
             State.NEW: text,
+            State.NEGATIVE: text,
         }[state]
 
     @property
