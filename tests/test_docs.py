@@ -72,7 +72,7 @@ def run_console(code):
     said = ""
     for line in code.splitlines():
         if line.startswith("whyflag "):
-            result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+            result = CliRunner().invoke(app, [*shlex.split(line, comments=True)[1:], "--quiet"])
             assert result.exit_code == 0, f"{line}: {result.output}"
             said += result.output
     return said

@@ -32,8 +32,9 @@ from whyflag.table import Table
 PROGRESS = 2**18  # score evaluations after which progress is due
 USUAL = 2**13  # evaluations that a row takes at the most with most methods: all ten players, say
 TRIAL = 4  # rows that tell whether several processes are worth it
+TRIED = 1.0  # seconds that a second trial may take
 TELLING = 0.1  # seconds of work that tell how long the rest will take
-WORTH_PROCESSES = 1.0  # seconds: to start processes takes as long
+WORTH_PROCESSES = 4.0  # seconds: to start processes takes half as long, and as much of each core
 
 
 @final
@@ -210,7 +211,7 @@ class Explainer:
     def _explain(self, rows: Matrix) -> Iterator[Contributions]:
         """Attributions of one chunk of rows after another."""
         first = batch_size(USUAL, PROGRESS) if self._n_jobs == 1 else TRIAL
-        done, size = 0, self._chunk_size or min(first, self._most_rows)
+        done, size, warm = 0, self._chunk_size or min(first, self._most_rows), False
         while done < len(rows):
             begin = time.perf_counter()
             part = self._attribute(rows[done : done + size])
@@ -222,14 +223,15 @@ class Explainer:
                 size = min(self._most_rows, batch_size(each, PROGRESS))
             if self._n_jobs == 1 or done == len(rows):
                 continue
-            # Few rows take longer each than many: the first may be several times too slow.
+            # Few rows take longer each than many, and the first of all several times as long.
             left = took / len(part) * (len(rows) - done)
-            telling = took >= TELLING or 2 * len(part) >= size
+            telling = warm and (took >= TELLING or 2 * len(part) >= size)
             if telling and left >= WORTH_PROCESSES:
                 yield from self._explain_at_once(rows[done:], size)
                 return
-            if not telling and left >= 4 * WORTH_PROCESSES:
-                size = min(size, ceil(len(part) * WORTH_PROCESSES / took))
+            if not telling and left >= WORTH_PROCESSES:
+                size = max(1, min(size, ceil(len(part) * TRIED / took)))
+            warm = True
 
     def _explain_at_once(self, rows: Matrix, size: int) -> Iterator[Contributions]:
         """The same in several processes: as many chunks for each, two at least, as large."""

@@ -28,8 +28,8 @@ def calibrate(
 
     Copies of the detector are fitted without some of the rows, and score these: ten times a tenth
     of fewer than 1,000 rows, five times a fifth of fewer than 5,000, and one fifth of more. Their
-    scores are moved and scaled as the copy's scores of the rows it was fitted to differ from the
-    detector's.
+    scores are moved as the copy's scores of the rows that it was fitted to differ from the
+    detector's, quantile by quantile.
 
     Args:
         detector: A fitted estimator of scikit-learn, PyOD or whyflag.
@@ -103,13 +103,21 @@ def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
         )
     found = []
     for part in steps(parts, "calibrating", "fit"):
-        other = clone(detector)
+        # What a detector has chosen among candidates stays: another choice is another scale.
+        other = detector.settled() if hasattr(detector, "settled") else clone(detector)
         other.fit(part.seen)
         of_seen, of_held = _scores(other, part.seen), _scores(other, part.held)
         now = _scores(detector, part.known)
-        scale = unit_from(now, 2) / unit_from(of_seen, 2)
-        found.append(np.median(now) + scale * (of_held - np.median(of_seen)))
+        found.append(_moved(of_held, of_seen, now))
     return np.concatenate(found)
+
+
+def _moved(scores: Vector, before: Vector, now: Vector) -> Vector:
+    """Scores as they would be, by the quantiles of what the same rows had and have."""
+    before, now = np.sort(before), np.sort(now)
+    scale = unit_from(now, 2) / unit_from(before, 2)
+    beyond = scores - np.clip(scores, before[0], before[-1])
+    return np.interp(scores, before, now) + scale * beyond
 
 
 def _take(X: Any, rows: IntVector) -> Any:

@@ -87,10 +87,15 @@ class Model:
         sheet = Sheet.of(table)
         frame = _frame(schema.encode(sheet).rows)
         values = frame.to_numpy()
-        detector.fit(frame)
         rate = detector.contamination
         parts, foreign = _parts_of(schema, sheet, frame, rate, detector.random_state)
-        scores = held_out_scores(detector, parts)
+        if len(parts) == 1:  # so many rows that those held out are not missed
+            detector.fit(parts[0].known)
+            held = parts[0].held.reindex(columns=frame.columns, fill_value=0.0)
+            scores = evaluate(detector.to_score(), held.to_numpy())
+        else:
+            detector.fit(frame)
+            scores = held_out_scores(detector, parts)
         threshold, promised = alarm(np.where(foreign, np.inf, scores), rate)
         # As far again as from the most normal row to the alarm.
         lowest = float(evaluate(detector.to_score(), values).min())

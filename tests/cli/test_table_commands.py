@@ -170,7 +170,7 @@ def test_a_pipe_has_results_only(folder):
 
 
 def test_a_mistake_is_one_line_without_a_traceback(folder):
-    said = whyflag("explain", folder / "model", folder / "none.csv")
+    said = whyflag("explain", folder / "model", folder / "none.csv", "--quiet")
     assert (said.returncode, said.stdout) == (1, b"")
     lines = said.stderr.decode().strip().splitlines()
     assert len(lines) == 1
@@ -180,7 +180,7 @@ def test_a_mistake_is_one_line_without_a_traceback(folder):
 def test_a_reader_that_goes_is_no_error(folder):
     read, write = os.pipe()
     os.close(read)
-    arguments = ("explain", folder / "model", folder / "odd.csv", "--format", "csv")
+    arguments = ("explain", folder / "model", folder / "odd.csv", "--format", "csv", "--quiet")
     said = subprocess.run(  # noqa: S603
         [sys.executable, "-c", "from whyflag.cli import app; app()", *map(str, arguments)],
         stdout=write,

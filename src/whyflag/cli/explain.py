@@ -14,11 +14,13 @@ from whyflag.cli.options import (
     OnlyFlagged,
     OutputFormat,
     Query,
+    Quiet,
     RawTexts,
     Redact,
     RowsFile,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
+from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
     from whyflag.arrays import IntVector
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 
 @errors_in_a_line
+@with_progress
 def explain(
     model: ModelFolder,
     rows: RowsFile,
@@ -46,6 +49,7 @@ def explain(
     raw: RawTexts = False,
     redact: Redact = None,
     jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
+    quiet: Quiet = False,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
     from whyflag.cli.scoring import ScoredFile

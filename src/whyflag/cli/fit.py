@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyflag.cli.console import Notes, errors_in_a_line, say
-from whyflag.cli.options import Query, RowsFile
+from whyflag.cli.options import Query, Quiet, RowsFile
+from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
     from whyflag.detectors.base import Detector
@@ -28,13 +29,14 @@ class DetectorName(StrEnum):
 
 
 @errors_in_a_line
+@with_progress
 def fit(
     rows: RowsFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
     query: Query = None,
     detector: Annotated[
         DetectorName,
-        typer.Option(help="Gaussian mixture, or a neural network (needs whyflag[torch])."),
+        typer.Option(help="Gaussian mixture, or a neural network (needs whyflag\\[torch])."),
     ] = DetectorName.GMM,
     columns: Annotated[
         list[str] | None,
@@ -74,6 +76,7 @@ def fit(
         float, typer.Option(help="Part of the normal rows that may raise an alarm.")
     ] = 0.01,
     seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from normal rows what is normal."""
     from whyflag.methods import get_method

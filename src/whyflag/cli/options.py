@@ -36,6 +36,7 @@ Redact = Annotated[
         "several times.",
     ),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Do not tell how far the work has come.")]
 RawTexts = Annotated[
     bool, typer.Option("--raw", help="CSV: texts as they are, even those that look like formulas.")
 ]

@@ -13,14 +13,17 @@ from whyflag.cli.options import (
     OnlyFlagged,
     OutputFormat,
     Query,
+    Quiet,
     RawTexts,
     Redact,
     RowsFile,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
+from whyflag.cli.progress import with_progress
 
 
 @errors_in_a_line
+@with_progress
 def score(
     model: ModelFolder,
     rows: RowsFile,
@@ -30,6 +33,7 @@ def score(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
     raw: RawTexts = False,
     redact: Redact = None,
+    quiet: Quiet = False,
 ) -> None:
     """Score rows: how anomalous each of them is."""
     import pandas as pd

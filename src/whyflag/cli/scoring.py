@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from typing import Any, final
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from whyflag.arrays import BoolVector, IntVector, Vector
 from whyflag.cli.console import Notes
@@ -106,17 +105,12 @@ class ScoredFile:
             others=self._most is not None,
             query=self._query,
         )
-        # Shown only in a terminal, and only if it takes more than two seconds.
-        with (
-            Notes() as notes,
-            tqdm(desc=self.name, unit="row", delay=2, disable=None) as bar,
-        ):
+        with Notes() as notes:
             for sheet in sheets:
                 if self._redact and not self.model.schema.redacted:
                     schema = self._redacting(sheet)
                 encoded = self.model.read(sheet, where=self.name)
                 notes.tell(encoded.notes)
-                bar.update(len(sheet))
                 scores = self.model.score(encoded.rows)
                 flagged = scores > self.model.threshold
                 self.n_rows += len(sheet)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from whyflag.arrays import BoolVector, Matrix, Vector
@@ -63,6 +63,12 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Any) -> np.ndarray:
         """1 for normal rows, −1 for anomalous ones."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def settled(self) -> Detector:
+        """One that is not fitted, and has only the candidate to choose that this one chose."""
+        same: Detector = clone(self)
+        names = [name for name in self.get_params() if hasattr(self, f"{name}_")]
+        return same.set_params(**{name: getattr(self, f"{name}_") for name in names})
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted detector to a folder: arrays and JSON, no code."""

@@ -13,6 +13,7 @@ from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.nearness import distance
+from whyflag.progress import work
 from whyflag.records import join_rows, select_rows
 from whyflag.repair.context import Context, context_of
 from whyflag.repair.expected import NEAR, Expected
@@ -67,8 +68,11 @@ class Repairer:
         whole = self._unchanged(X, scores, row_names)
         flagged = np.flatnonzero(scores > self._alarm)
         parts = [select_rows(whole, np.flatnonzero(scores <= self._alarm))]
-        for some in batches(len(flagged), EACH * X.shape[1]):
-            parts.append(self._repair(select_rows(whole, flagged[some]), shares[flagged[some]]))
+        with work("looking for normal values", "row", len(flagged)) as bar:
+            for some in batches(len(flagged), EACH * X.shape[1]):
+                now = select_rows(whole, flagged[some])
+                parts.append(self._repair(now, shares[flagged[some]]))
+                bar.update(len(now))
         order = np.concatenate([np.flatnonzero(scores <= self._alarm), flagged])
         return select_rows(join_rows(parts), np.argsort(order))
 

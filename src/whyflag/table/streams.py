@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast, final
 
 from whyflag.extras import require
+from whyflag.progress import Bar, work
 
 HEAD = 2**16  # bytes by which a file is recognised, at least
 FEW_LINES = 50  # with this many lines, or more bytes are looked at
@@ -35,7 +36,8 @@ def open_stream(source: str | Path) -> Iterator[io.BufferedReader]:
                 raise IsADirectoryError(f"{path} is a folder, not a table.")
             if not path.exists():
                 raise FileNotFoundError(f"{path} does not exist.")
-            raw = opened.enter_context(path.open("rb", buffering=0))
+            raw = opened.enter_context(_Watched(path))
+            raw.bar = opened.enter_context(work("reading", "byte", path.stat().st_size))
             file = opened.enter_context(io.BufferedReader(raw, HEAD))
         yield _unpacked(file, opened)
 
@@ -110,6 +112,18 @@ class LineFeeds(io.RawIOBase):
         part = self._file.read(len(buffer)).replace(b"\r", b"\n")
         buffer[: len(part)] = part
         return len(part)
+
+
+@final
+class _Watched(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    bar: Bar
+
+    def readinto(self, buffer: Any, /) -> int:
+        n = super().readinto(buffer)
+        self.bar.update(n)
+        return n
 
 
 @final
