@@ -34,6 +34,8 @@ MOST_LINES = 1600  # of features on a page
 MOST_CELLS = 15_000  # of whole rows on a page
 FEWEST_CELLS = 30  # of each row
 SMALL = 0.01  # share below which a feature is one of the others
+PART = 0.05  # share from which a feature has a part in what is odd
+MOST_IN_RULES = 5
 LONGEST_LINK = 60
 MOST_CULPRITS = 10
 
@@ -189,7 +191,7 @@ def _pair(attribution: Attribution, i: int, known: Normal) -> dict[str, Any] | N
     if attribution.can_be_repaired and (context := attribution.repair.contexts[i]) is not None:
         ranked = list(dict.fromkeys([context.feature, *context.given, *ranked]))
     pair = [j for j in ranked if is_number(j)][:2]
-    if len(pair) < 2:
+    if len(pair) < 2 or max(attribution.shares[i, pair]) < PART:
         return None
     columns = [int(np.argmax(attribution.membership[j])) for j in pair]
     moved = attribution.can_be_repaired and attribution.repair.changed[i, pair].any()
@@ -270,7 +272,10 @@ def _group(
     members = np.array(rows)
     rule = None
     if normal_rows is not None and len(rows) > 1:
-        rule = rule_of(attribution, members, np.array(features), normal_rows)
+        named = np.array(features)
+        others = _in_rules(attribution, members)
+        rule = rule_of(attribution, members, named, normal_rows)
+        rule = rule or rule_of(attribution, members, others, normal_rows)
     told = None
     if rule is not None:
         said = "no normal row" if rule.normal == 0 else f"{percent(rule.normal)} of normal rows"
@@ -285,6 +290,13 @@ def _group(
         "features": [attribution.feature_names[j] for j in features],
         "rule": told,
     }
+
+
+def _in_rules(attribution: Attribution, members: IntVector) -> IntVector:
+    """The features that a rule for rows may be about: those that have a part in what is odd."""
+    mean = attribution.shares[members].mean(axis=0)
+    order: IntVector = np.argsort(-mean, kind="stable")[:MOST_IN_RULES]
+    return order[mean[order] >= min(PART, mean.max())]
 
 
 def _links(names: Sequence[Any]) -> list[str]:
