@@ -17,6 +17,7 @@ BENCHMARKS = (
     "efficiency",
     "forests",
     "products",
+    "neighbours",
     "minimisation",
     "algorithm_1",
     "against_shap",

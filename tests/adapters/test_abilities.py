@@ -44,7 +44,16 @@ from whyflag import Explainer, as_score
 from whyflag.detectors import GMM, VAE
 from whyflag.games import LocalMinimum
 from whyflag.methods import ASH
-from whyflag.score import Ability, Additive, Curvature, Gradient, Marginals, Products, Trees
+from whyflag.score import (
+    Ability,
+    Additive,
+    Curvature,
+    Distances,
+    Gradient,
+    Marginals,
+    Products,
+    Trees,
+)
 
 D = 4
 
@@ -93,7 +102,7 @@ DETECTORS = {
         None,
     ),
     "IsolationForest": (IsolationForest(n_estimators=20, random_state=0), None, Trees),
-    "LocalOutlierFactor": (LocalOutlierFactor(novelty=True), None, None),
+    "LocalOutlierFactor": (LocalOutlierFactor(novelty=True), None, Distances),
     "PyOD IForest": (IForest(n_estimators=20, random_state=0), None, Trees),
     "PyOD ECOD": (ECOD(), None, Additive),
     "PyOD COPOD": (COPOD(), None, Additive),
@@ -103,7 +112,7 @@ DETECTORS = {
     "PyOD KDE": (KDE(bandwidth=0.5, leaf_size=200), Gradient, (Marginals, Products)),
     "PyOD GMM": (PyodGMM(n_components=2, random_state=0), Curvature, Marginals),
     "PyOD MCD": (MCD(random_state=0), Curvature, Marginals),
-    "PyOD KNN": (KNN(), None, None),
+    "PyOD KNN": (KNN(), None, Distances),
     "PyOD LODA": (LODA(n_random_cuts=20), None, None),
     "PyOD AutoEncoder": (
         AutoEncoder(epoch_num=1, hidden_neuron_list=[4, 2], random_state=0, verbose=0),
@@ -279,7 +288,7 @@ def test_the_score_is_the_librarys_own_through_the_pipeline(detector, wrapper):
 @everything
 def test_what_is_known_of_a_score_survives_the_steps(detector, wrapper):
     score, last = score_of(detector, wrapper), score_behind(detector, wrapper)
-    kinds = (Curvature, Gradient, Additive, Marginals, Products, Trees)
+    kinds = (Curvature, Distances, Gradient, Additive, Marginals, Products, Trees)
     expected = abilities(detector, wrapper)
     for kind in kinds:
         assert (score.find(kind) is not None) == (kind in expected), kind

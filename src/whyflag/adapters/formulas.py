@@ -13,12 +13,13 @@ from sklearn.decomposition import PCA, FastICA, IncrementalPCA, TruncatedSVD
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
-from sklearn.neighbors import KernelDensity
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 from whyflag.adapters.forest import IsolationDepth
 from whyflag.adapters.kernels import KernelDensityEnergy, KernelExpansion, KernelFunction
 from whyflag.adapters.mahalanobis import MahalanobisDistance
+from whyflag.adapters.neighbours import local_outlier_factor
 from whyflag.adapters.reconstruction import LinearReconstruction
 from whyflag.adapters.transformers import kernel_of, transform
 from whyflag.arrays import Matrix, Tensor, Vector
@@ -160,6 +161,7 @@ _KNOWN: dict[type, Callable[[Any], Formula | None]] = {
     IncrementalPCA: _linear_reconstruction,
     IsolationForest: isolation_forest,
     KernelDensity: kernel_density,
+    LocalOutlierFactor: local_outlier_factor,
     OneClassSVM: one_class_svm,
     PCA: _linear_reconstruction,
     SGDOneClassSVM: _sgd_one_class_svm,

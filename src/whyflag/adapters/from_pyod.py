@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from whyflag.adapters import formulas
 from whyflag.adapters.from_sklearn import keeping_digits
 from whyflag.adapters.mahalanobis import MahalanobisDistance
+from whyflag.adapters.neighbours import local_outlier_factor, nearest_distance
 from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score
 from whyflag.adapters.tails import TailProbability
 from whyflag.adapters.transformers import as_map
@@ -142,6 +143,8 @@ _FORMULAS: dict[str, Callable[[Any], formulas.Formula | None]] = {
     "GMM": lambda detector: formulas.gaussian_mixture(detector.detector_),
     "IForest": _isolation_forest,
     "KDE": lambda detector: formulas.kernel_density(detector.kde_),
+    "KNN": nearest_distance,
+    "LOF": lambda detector: local_outlier_factor(detector.detector_),
     "MCD": _minimum_covariance,
     "OCSVM": _one_class_svm,
     "PCA": _principal_components,

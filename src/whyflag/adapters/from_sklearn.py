@@ -123,7 +123,8 @@ class _AfterSteps:
 
 def _original(detector: Any, formula: Formula) -> Original:
     # A copy keeps what was fitted, should the detector be fitted again before it is asked.
-    own = copy(detector)
+    # Neighbours' trees count the times they are asked.
+    own = (deepcopy if isinstance(detector, LocalOutlierFactor) else copy)(detector)
     if isinstance(formula, LinearReconstruction):
         return Original(
             AffineError(formula.reconstruct, formula.matrix),

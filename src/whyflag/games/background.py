@@ -22,10 +22,11 @@ from whyflag.arrays import (
 from whyflag.checks import check_whole
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
+from whyflag.games.by_distances import WORTH, CoalitionDistances
 from whyflag.games.by_products import CoalitionLogs, shapley_by_products
 from whyflag.games.by_trees import shapley_by_trees
 from whyflag.nearness import coarse, distance
-from whyflag.score import Products, Score, Trees, evaluate
+from whyflag.score import Distances, Products, Score, Trees, evaluate
 from whyflag.score.trees import Power
 
 WIDER = 1e-4  # of the sums at the ends of a secant
@@ -97,6 +98,9 @@ class _BackgroundGame(Game):
         products = self._score.find(Products)
         if products is not None and products.logarithm:
             return self._by_products(products, z, chosen)
+        distances = self._score.find(Distances)
+        if distances is not None and len(z) >= WORTH:
+            return self._by_distances(distances, z, chosen)
         keep = (self._domain.expand(z) | self._domain.fixed).T  # d x m
         # A value is 1·x + 0·r or 0·x + 1·r: a matrix product chooses faster than a branch.
         choice = np.stack([keep, ~keep], axis=1).astype(np.float64)  # d x 2 x m
@@ -130,6 +134,22 @@ class _BackgroundGame(Game):
                 absent = products.exponents(r[None], self._player, self.n_players)[0]
                 value = products.constant - logs(present, absent)  # m
                 lost = np.isnan(value)
+                if lost.any():
+                    value[lost] = evaluate(self._score, np.where(keep[lost], x, r))
+                values[i] += weight * value
+            self.n_evaluations[row] += len(z) * len(self._weights)
+        return values
+
+    def _by_distances(self, distances: Distances, z: BoolMatrix, chosen: IntVector) -> Matrix:
+        """The same of a score by the distances to stored rows."""
+        keep = self._domain.expand(z) | self._domain.fixed  # m x d
+        scores = CoalitionDistances.of(distances, keep)
+        values = np.zeros((len(chosen), len(z)))
+        for i, row in enumerate(chosen):
+            x = self._X[row]
+            for r, weight in zip(self._references[row], self._weights, strict=True):
+                value = scores(x, r)
+                lost = ~np.isfinite(value)
                 if lost.any():
                     value[lost] = evaluate(self._score, np.where(keep[lost], x, r))
                 values[i] += weight * value

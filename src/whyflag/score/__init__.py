@@ -4,6 +4,7 @@ from whyflag.score.ability import Ability
 from whyflag.score.additive import Additive
 from whyflag.score.base import Score, evaluate, unit_from
 from whyflag.score.curvature import Curvature
+from whyflag.score.distances import Distances
 from whyflag.score.gradient import Gradient
 from whyflag.score.map import Map
 from whyflag.score.marginals import Marginals
@@ -14,6 +15,7 @@ __all__ = [
     "Ability",
     "Additive",
     "Curvature",
+    "Distances",
     "Gradient",
     "Map",
     "Marginals",

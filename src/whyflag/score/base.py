@@ -33,7 +33,7 @@ class Score:
         function: Rows (n, d) to scores (n,). One that rounds its answers to fewer digits than
             double precision has an attribute `precision`, the relative rounding.
         abilities: What else is known: see `Gradient`, `Curvature`, `Marginals`, `Additive`,
-            `Trees`, `Products`.
+            `Trees`, `Distances`, `Products`.
         n_features: The number of columns; None: any number.
         feature_names: The names of the columns; None: they are known by position.
         threshold: A higher score is an alarm; None: the detector names none.

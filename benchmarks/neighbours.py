@@ -1,0 +1,76 @@
+"""Local outlier factors and nearest neighbours: ours against the library's own function.
+
+The values are the same, and the methods too: what is compared is the score as `as_score` has it,
+and the same number asked of the library as a plain function.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from pyod.models.knn import KNN
+from sklearn.neighbors import LocalOutlierFactor
+
+from benchmarks.instrument import Line, line, threads
+from whyflag import Explainer, as_score
+from whyflag.arrays import Matrix, Vector
+
+WIDTHS = (10, 30)
+METHODS = {"KSH": (3, 4.0), "ASH": (1, None), "near": (20, None)}  # rows, and the least ratio
+
+
+def lines() -> Iterator[Line]:
+    """Times of the library ÷ ours, for each method."""
+    with threads(1):
+        for d in WIDTHS:
+            yield from _against_the_library(d)
+
+
+def world(d: int, n: int = 3000) -> tuple[Matrix, Matrix]:
+    """Normal rows, and rows with one value moved."""
+    rng = np.random.default_rng(0)
+    mix = np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d)
+    normal, rows = rng.normal(size=(n, d)) @ mix, rng.normal(size=(20, d)) @ mix
+    rows[np.arange(20), rng.integers(0, d, 20)] += 5
+    return normal, rows
+
+
+def _against_the_library(d: int) -> Iterator[Line]:
+    normal, rows = world(d)
+    factor = LocalOutlierFactor(20, novelty=True).fit(normal)
+    nearest = KNN(n_neighbors=10).fit(normal)
+
+    def plain_factor(X: Matrix) -> Vector:
+        return -np.asarray(factor.score_samples(X))
+
+    for name, detector, function in (
+        ("LOF", factor, plain_factor),
+        ("KNN", nearest, nearest.decision_function),
+    ):
+        for method, (n, least) in METHODS.items():
+            ours = Explainer(as_score(detector), normal, method)
+            plain = Explainer(function, normal, method)
+            ours(rows[:1])
+            ratios, took = [], np.inf
+            for _ in range(1 if method == "ASH" else 5):
+                slow, fast = (_seconds(lambda each=each: each(rows[:n])) for each in (plain, ours))
+                ratios.append(slow / fast)
+                took = min(took, fast)
+            yield line(
+                "neighbours",
+                f"{method}, {name}, d = {d}",
+                ratios,
+                "library ÷ whyflag",
+                threads=1,
+                least=least,
+                note=f"{1e3 * took / n:.3g} ms a row, 3,000 rows stored",
+            )
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    begin = time.process_time()
+    function()
+    return time.process_time() - begin

@@ -1,0 +1,82 @@
+"""Scores of coalitions by the distances to stored rows.
+
+A squared distance is a sum over columns. That of a row x with some columns taken from a reference r
+is a sum of one number for each group of columns,
+
+    |z − t|² = Σ_g T_g[S ∩ g, t],   T_g[S, t] = Σ_{j∈S} (x_j − t_j)² + Σ_{j∈g∖S} (r_j − t_j)²,
+
+and tables of all S within groups of five columns serve every coalition. Nothing cancels, however
+gross a value is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from whyflag.arrays import BoolMatrix, IntMatrix, IntVector, Matrix, Vector
+from whyflag.score import Distances
+
+GROUP = 5  # columns of a table: it has 2⁵ rows
+WORTH = 64  # coalitions for which tables pay
+
+
+@final
+@dataclass(frozen=True)
+class CoalitionDistances:
+    """Scores of coalitions of columns, for one row and reference after another.
+
+    Attributes:
+        distances: What is known of the score.
+        keep: The columns of z that each coalition takes from the row, bool (c, k).
+        ends: Where the columns of each group end, (g,).
+        order: Coalitions such that neighbours are alike, (c,).
+        index: The rows of the tables that each adds up, in that order, (c, g).
+    """
+
+    distances: Distances
+    keep: BoolMatrix
+    ends: IntVector
+    order: IntVector
+    index: IntMatrix
+
+    @classmethod
+    def of(cls, distances: Distances, keep: BoolMatrix) -> CoalitionDistances:
+        """Those of sets of columns of x, bool (c, d)."""
+        keep = keep[:, distances.sources]
+        d = keep.shape[1]
+        ends = np.append(np.arange(GROUP, d, GROUP), d)
+        begins = np.append(0, ends[:-1])
+        first = np.cumsum(np.append(0, 2 ** (ends - begins)))
+        index = np.stack(
+            [
+                start + keep[:, begin:end] @ (1 << np.arange(end - begin))
+                for start, begin, end in zip(first[:-1], begins, ends, strict=True)
+            ],
+            axis=1,
+        )
+        order = np.lexsort(index.T[::-1])
+        return cls(distances, keep, ends, order, np.ascontiguousarray(index[order]))
+
+    def __call__(self, x: Vector, r: Vector) -> Vector:
+        """e(x_S, r_Sᶜ) of each coalition: (d,), (d,) -> (c,)."""
+        z, other = self.distances.behind(np.stack([x, r]))
+        near = self.distances.neighbours
+        table = self._tables(z, other, near.columns)
+        scores = np.empty(len(self.keep))
+        scores[self.order] = near.of_sums(
+            table, self.index, lambda some: np.where(self.keep[self.order[some]], z, other)
+        )
+        return scores
+
+    def _tables(self, z: Vector, other: Vector, columns: Matrix) -> Matrix:
+        """The tables of all groups, one after another: (Σ 2^|g|, m)."""
+        by_z, by_other = ((row[:, None] - columns) ** 2 for row in (z, other))
+        tables = []
+        for begin, end in zip([0, *self.ends[:-1]], self.ends, strict=True):
+            taken = (np.arange(2 ** (end - begin))[:, None] >> np.arange(end - begin)) % 2 == 1
+            choice = np.hstack([taken, ~taken]).astype(np.float64)
+            tables.append(choice @ np.vstack([by_z[begin:end], by_other[begin:end]]))
+        return np.concatenate(tables)

@@ -1,0 +1,151 @@
+"""Scores by neighbours: the library's own, with loops that are compiled and without."""
+
+import pickle
+
+import numpy as np
+import pytest
+from pyod.models.knn import KNN
+from pyod.models.lof import LOF
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import whyflag.score.distances as module
+from whyflag import Explainer, as_score
+from whyflag.score import Distances
+from whyflag.score.function import from_function
+
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(300, 7)) @ (np.eye(7) + 0.4 * rng.normal(size=(7, 7)))
+ODD = ROWS[:12] + np.where(np.eye(12, 7), 4.0, 0.0)
+GROSS = ODD + np.where(np.eye(12, 7), 1e6, 0.0)
+WHOLE = np.round(2 * ROWS)  # many rows are equally near
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def by_both(request, monkeypatch):
+    """With the loops that numba compiles, and without them."""
+    if request.param == "plain":
+        monkeypatch.setattr(module, "compiled", lambda loops: None)
+
+
+def theirs(detector, X):
+    return (
+        detector.decision_function(X)
+        if "pyod" in type(detector).__module__
+        else -(detector.score_samples(X))
+    )
+
+
+DETECTORS = {
+    "LOF": lambda: LocalOutlierFactor(novelty=True),
+    "LOF, one": lambda: LocalOutlierFactor(1, novelty=True),
+    "LOF, nearly all": lambda: LocalOutlierFactor(299, novelty=True),
+    "LOF, brute": lambda: LocalOutlierFactor(novelty=True, algorithm="brute"),
+    "PyOD LOF": lambda: LOF(10),
+    "KNN": lambda: KNN(),
+    "KNN, mean": lambda: KNN(method="mean"),
+    "KNN, median": lambda: KNN(method="median"),
+}
+
+
+@pytest.mark.usefixtures("by_both")
+@pytest.mark.parametrize("name", DETECTORS)
+def test_scores_are_the_librarys(name):
+    detector = DETECTORS[name]()
+    detector.fit(ROWS)
+    score = as_score(detector)
+    assert score.find(Distances) is not None
+    for X in (ODD, GROSS, ROWS[:5]):
+        np.testing.assert_allclose(score(X), theirs(detector, X), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("by_both")
+@pytest.mark.parametrize("make", [DETECTORS["LOF"], DETECTORS["KNN"], DETECTORS["PyOD LOF"]])
+def test_of_equally_near_rows_the_librarys_are_taken(make):
+    detector = make().fit(WHOLE)
+    X = WHOLE[:40] + 1.0
+    np.testing.assert_allclose(as_score(detector)(X), theirs(detector, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", range(1, 9))
+@pytest.mark.parametrize("n", [9, 64, 71])
+def test_loops_find_the_nearest_rows(n, d):
+    pytest.importorskip("numba")
+    rows, X = rng.normal(size=(n, d)), rng.normal(size=(20, d))
+    squares, which = module._search_loops(X, np.ascontiguousarray(rows.T), module.NO_INDEX, 5)
+    every = ((X[:, None] - rows) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(which, every.argsort(axis=1)[:, :5])
+    np.testing.assert_allclose(squares, np.sort(every, axis=1)[:, :5], rtol=1e-13)
+
+
+def test_loops_and_plain_sums_say_the_same():
+    table, index = rng.random((40, 77)), rng.integers(0, 40, size=(30, 3))
+    found = module._search_loops(module.NO_ROWS, table, index, 6)
+    for one, other in zip(found, module._search_sums(table, index, 6), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_rows_beyond_all_numbers_are_the_librarys_to_judge():
+    detector = LocalOutlierFactor(novelty=True).fit(ROWS)
+    far = np.full((2, 7), 1e200)
+    score = as_score(detector)
+    score(ROWS)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(score(far), -detector.score_samples(far))
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [
+        LocalOutlierFactor(novelty=True, metric="manhattan"),
+        LocalOutlierFactor(novelty=True, metric="cosine"),
+        KNN(metric="chebyshev"),
+        KNN(metric="minkowski", p=3),
+    ],
+    ids=str,
+)
+def test_other_distances_are_left_to_the_library(detector):
+    detector.fit(ROWS)
+    score = as_score(detector)
+    assert score.find(Distances) is None
+    np.testing.assert_allclose(score(ODD), theirs(detector, ODD), rtol=1e-12)
+
+
+def test_more_rows_than_loops_are_quick_for_are_left_to_the_library():
+    many = rng.normal(size=(5000, 1))
+    assert as_score(LocalOutlierFactor(novelty=True).fit(many[:4000])).find(Distances)
+    many = rng.normal(size=(5700, 1))
+    assert as_score(LocalOutlierFactor(novelty=True).fit(many)).find(Distances) is None
+
+
+@pytest.mark.usefixtures("by_both")
+@pytest.mark.parametrize("rows", [ROWS, WHOLE], ids=["real", "ties"])
+@pytest.mark.parametrize("X", [ODD, GROSS], ids=["odd", "gross"])
+@pytest.mark.parametrize("method", ["near", "KSH", "wKSH"])
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("name", ["LOF", "KNN", "KNN, mean"])
+def test_values_are_those_of_the_plain_function(name, scaled, method, X, rows):
+    """Within a billionth of the largest value, gross values and ties included."""
+    detector = DETECTORS[name]()
+    if scaled and name == "LOF":
+        detector = make_pipeline(StandardScaler(), detector)
+    detector.fit(rows)
+    score = as_score(detector)
+    plain = from_function(lambda Z: theirs(detector, Z), n_features=7, threshold=score.threshold)
+    X = X[:3] if rows is ROWS else np.round(X[:3])
+    found, without, expected = (
+        Explainer(e, rows, method)(X).values for e in (score, score.without(Distances), plain)
+    )
+    largest = np.abs(expected).max(axis=1, keepdims=True)
+    assert (np.abs(found - without) <= 1e-9 * largest).all()
+    assert (np.abs(found - expected) <= 1e-9 * largest).all()
+
+
+def test_the_detector_may_be_fitted_again_and_the_score_be_sent_elsewhere():
+    detector = LocalOutlierFactor(novelty=True).fit(ROWS)
+    expected, score = -detector.score_samples(ODD), as_score(detector)
+    detector.fit(ROWS[:100])
+    np.testing.assert_allclose(score(ODD), expected)
+    copy = pickle.loads(pickle.dumps(score))  # noqa: S301
+    np.testing.assert_array_equal(copy(ODD), score(ODD))
