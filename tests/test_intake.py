@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
 
 from whyflag import Attribution, Ensemble, Explainer, as_score
 from whyflag.attribution.base import concatenate
+from whyflag.held_out import calibrate
 
 METHODS = ("near", "ASH", "KSH", "wKSH", "comp")
 
@@ -421,3 +422,13 @@ def test_parts_with_and_without_gaps_go_under_one_another():
     parts = [explain([[0.0, 1.0, 0.0]]), explain([[0.0, np.nan, 3.0]])]
     whole = concatenate(parts)
     assert whole.sentences() == (*parts[0].sentences(), *parts[1].sentences())
+
+
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_the_alarm_of_a_pipeline_is_calibrated(pipeline, convert):
+    frame = convert(NORMAL)
+    known = calibrate(pipeline, frame, 0.05)
+    assert known.n == len(NORMAL)
+    found = Explainer(pipeline, frame, threshold=known)(convert(machines(500, seed=5)))
+    assert 0.01 < found.flagged.mean() < 0.1
+    assert calibrate(pipeline, NORMAL, 0.05, held_out=machines(200, seed=7)).n == 200

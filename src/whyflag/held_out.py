@@ -8,14 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.adapters import as_score
-from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.batches import CALL, batch_size
+from whyflag.arrays import IntVector, Vector
 from whyflag.calibration import Calibration
 from whyflag.checks import check_whole
+from whyflag.intake import scores_of
 from whyflag.progress import steps
-from whyflag.score import evaluate, unit_from
-from whyflag.table import read_table
+from whyflag.score import unit_from
+from whyflag.table.holders import in_hand, length, take
 
 FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
 MOST = 10_000  # rows that are held out where there are many
@@ -46,11 +45,11 @@ def calibrate(
     '0.0100 by 300 rows'
     """
     if held_out is not None:
-        table = read_table(held_out, name="held_out")
-        return Calibration.of(evaluate(as_score(detector), table.values), rate)
+        return Calibration.of(scores_of(detector, held_out, "held_out"), rate)
+    X = in_hand(X)
     parts = [
-        Part(_take(X, seen), _take(X, seen), _take(X, held))
-        for seen, held in folds_of(len(X), seed)
+        Part(take(X, seen), take(X, seen), take(X, held))
+        for seen, held in folds_of(length(X), seed)
     ]
     return Calibration.of(held_out_scores(detector, parts), rate)
 
@@ -106,8 +105,8 @@ def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
         # What a detector has chosen among candidates stays: another choice is another scale.
         other = detector.settled() if hasattr(detector, "settled") else clone(detector)
         other.fit(part.seen)
-        of_seen, of_held = _scores(other, part.seen), _scores(other, part.held)
-        now = _scores(detector, part.known)
+        of_seen, of_held = scores_of(other, part.seen), scores_of(other, part.held)
+        now = scores_of(detector, part.known)
         found.append(_moved(of_held, of_seen, now))
     return np.concatenate(found)
 
@@ -118,12 +117,3 @@ def _moved(scores: Vector, before: Vector, now: Vector) -> Vector:
     scale = unit_from(now, 2) / unit_from(before, 2)
     beyond = scores - np.clip(scores, before[0], before[-1])
     return np.interp(scores, before, now) + scale * beyond
-
-
-def _take(X: Any, rows: IntVector) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-
-
-def _scores(detector: Any, X: Any) -> Vector:
-    rows: Matrix = read_table(X).values
-    return evaluate(as_score(detector), rows, batch_size(rows.shape[1], CALL))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from whyflag.adapters import as_score
 from whyflag.adapters.raw import Asked, Uses
 from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector, check_rows
+from whyflag.batches import CALL, batch_size
 from whyflag.domain import Domain
 from whyflag.score import Score, evaluate
-from whyflag.score.answers import rounding
+from whyflag.score.answers import check_answer, rounding
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, in_hand, is_frame, take
@@ -45,6 +47,20 @@ def takes_raw(X: Any, uses: Uses) -> bool:
         getattr(each.dtype, "kind", "O") not in "fiub" or each.isna().any()
         for each in columns.values()
     )
+
+
+def scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
+    """What a detector says of rows as they come, high = anomalous, each a finite number."""
+    X, score = in_hand(X, name), as_score(detector)
+    if takes_raw(X, Uses.of(detector)):
+        found = Asked.of(detector, score)(X)
+        check_answer(found, X, score.name)
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise ValueError(f"The score must be finite, got {found[row]} at row {row}.")
+        return found
+    rows = read_table(X, name=name).values
+    return evaluate(score, rows, batch_size(rows.shape[1], CALL))
 
 
 def learn_frames(asked: Asked, X: Any, uses: Uses) -> Frames:

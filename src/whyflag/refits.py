@@ -8,6 +8,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Tensor
 from whyflag.checks import check_whole
+from whyflag.table.holders import in_hand, length, take
 
 
 def refitted(detector: Any, rows: Any, n: int, seed: int) -> list[Any]:
@@ -38,8 +39,8 @@ def _refitted(detector: Any, rows: Any, rng: np.random.Generator) -> Any:
     draws = [name for name in other.get_params() if name.endswith("random_state")]
     if draws:
         other.set_params(**{name: int(rng.integers(2**31)) for name in draws})
-    drawn = rng.integers(len(rows), size=len(rows))
-    other.fit(rows.iloc[drawn] if hasattr(rows, "iloc") else np.asarray(rows)[drawn])
+    rows = in_hand(rows, "background")
+    other.fit(take(rows, rng.integers(length(rows), size=length(rows))))
     return other  # not what `fit` returns: PyOD's networks return nothing
 
 

@@ -42,7 +42,14 @@ def take(X: Any, rows: IntVector) -> Any:
     """Some of the rows, as they came."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    return X.take(rows) if hasattr(X, "column_names") else X[rows]
+    if hasattr(X, "column_names"):
+        return X.take(rows)
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
+def length(X: Any) -> int:
+    """How many rows there are."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def columns_of(

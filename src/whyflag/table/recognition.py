@@ -52,7 +52,9 @@ def recognise(name: str, cells: Cells, told: str, commas: bool, where: str) -> C
         return _told_category(name, counts, where)
     if not present and not any(counts[mark] for mark in MARKS):
         return Left("no value at all")
-    if kind in ("", "number"):
+    if kind in ("number", "time") and not present:
+        raise ValueError(f"{where}: column {name!r} is told to hold {kind}s, and has none.")
+    if kind in ("", "number") and present:
         form = Form(how[:1].strip("_"), how[1:2] or ".") if how else None
         numbers = _numbers_of(counts, present, commas, form, told=bool(kind))
         if numbers is not None:
@@ -61,7 +63,7 @@ def recognise(name: str, cells: Cells, told: str, commas: bool, where: str) -> C
             raise ValueError(
                 f"{where}: column {name!r} is told to hold numbers, got {listed(present, 3)}."
             )
-    if kind in ("", "time"):
+    if kind in ("", "time") and present:
         times = _times_of(counts, present, how)
         if times is not None:
             return times
