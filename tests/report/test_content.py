@@ -7,7 +7,9 @@ import pytest
 
 from whyflag import Domain, Ensemble, Explainer
 from whyflag.detectors import GMM
+from whyflag.distribution import Distribution
 from whyflag.model import Model
+from whyflag.report import write_report
 from whyflag.report.content import MOST_CELLS, MOST_ROWS, content
 from whyflag.report.groups import groups_of
 from whyflag.report.normal import Normal
@@ -241,3 +243,28 @@ def test_a_gap_in_a_column_and_a_value_of_it_are_two_groups(as_it_comes):
     ]
     assert {"P-900"} in groups
     assert {"P-903"} in groups
+
+
+def test_a_detector_without_an_alarm_has_a_page_too(tmp_path):
+    said = Explainer(lambda X: np.abs(X).sum(axis=1), NORMAL, "KSH")(ODD)
+    row = content(said)["rows"][0]
+    assert row["flagged"] is None
+    assert row["near"] is False
+    write_report(said, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "5 rows, from the highest score down." in text
+    assert "the detector names none" in text
+
+
+def test_without_normal_rows_two_columns_have_the_ranges_of_what_is_known(attribution, tmp_path):
+    lone = replace(attribution, repaired=attribution.repair, repairer=None)
+    write_report(lone, tmp_path / "r.html", normal=Distribution.of(NORMAL.to_numpy()))
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'class="most"' in text
+    assert 'class="cloud"' not in text
+    assert "where 99 %, and half, of the normal rows are in each column" in text
+
+
+def test_nothing_to_report_is_a_page_as_well(attribution, tmp_path):
+    write_report(attribution[:0], tmp_path / "r.html")
+    assert "0 of 0 rows raise an alarm" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -127,10 +127,12 @@ class Lines:
                     where.print(escape(text), highlight=False)
 
     def _text(self, name: str, record: Record) -> str:
+        from whyflag.attribution.display import number  # not before there is something to show
+
         value = record[name]
         if value is None:
             return "as it is" if name == "normal" else ""
-        text = f"{value:.4g}" if isinstance(value, float) else plain(str(value))
+        text = number(value) if isinstance(value, float) else plain(str(value))
         if name == "score" and record["flagged"]:
             text += " ⚑"
         if name == "score" and record.get("remark"):

@@ -179,7 +179,7 @@ def _pair(attribution: Attribution, i: int, known: Normal) -> dict[str, Any] | N
 
     Where the first is odd for the value of another, that other is the second.
     """
-    if known.rows is None and known.distribution is None:
+    if known.distribution is None:
         return None
 
     def is_number(j: int) -> bool:
@@ -250,6 +250,8 @@ def _add_words(attribution: Attribution, rows: list[dict[str, Any]]) -> None:
 def _culprits(attribution: Attribution) -> list[dict[str, Any]]:
     """The features with the largest shares over all rows."""
     shares = attribution.shares
+    if not len(shares):
+        return []
     first = np.bincount(attribution.order[:, 0], minlength=shares.shape[1])
     order = np.argsort(-shares.mean(axis=0), kind="stable")[:MOST_CULPRITS]
     return [

@@ -120,6 +120,21 @@ def cloud(name: str, points: Sequence[tuple[float, float]]) -> Markup:
     )
 
 
+def boxes(name: str, half: tuple[float, float, float, float]) -> Markup:
+    """Where nearly all normal rows are in two columns, and half of them in each, under a name.
+
+    Args:
+        name: The name.
+        half: Low and high of the half in the first column, and in the second, between 0 and 1.
+    """
+    x0, x1, y0, y1 = (100 * each for each in half)
+    drawn = Markup('<rect class="most" width="100" height="100"/>')
+    drawn += Markup('<rect class="half" x="{}" y="{}" width="{}" height="{}"/>').format(
+        *map(_short, (x0, 100 - y1, x1 - x0, y1 - y0))
+    )
+    return _symbol(name, "0 0 100 100", drawn)
+
+
 @final
 @dataclass(frozen=True)
 class Scatter:

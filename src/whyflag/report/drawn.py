@@ -8,8 +8,7 @@ from typing import Any, final
 import numpy as np
 from markupsafe import Markup
 
-from whyflag.arrays import Matrix
-from whyflag.distribution import Distribution
+from whyflag.distribution import LEVELS, Distribution
 from whyflag.report import drawing
 from whyflag.report.normal import Normal
 from whyflag.report.words import percent
@@ -18,6 +17,7 @@ SCORES_WIDTH = 500
 CROWD = 300  # normal rows behind a row
 FEWEST = 60  # where there are many pictures of them
 MOST_POINTS = 60_000  # of all pictures
+HALF = (0.25, 0.75)
 SHOWN = (0.005, 0.995)  # of them, in each column: few far ones would leave no room for the others
 
 
@@ -44,8 +44,9 @@ class Drawn:
             self._shared["scores"] = self._scores.density(known, 0, alarm)
         pairs = {tuple(row["pair"]["columns"]) for row in data["rows"] if row["pair"]}
         self._crowd = min(CROWD, max(FEWEST, MOST_POINTS // max(1, len(pairs))))
-        rows = normal.rows
-        self.crowd = f"{min(self._crowd, 0 if rows is None else len(rows))} normal rows"
+        self.crowd = "where 99 %, and half, of the normal rows are in each column"
+        if normal.rows is not None:
+            self.crowd = f"{min(self._crowd, len(normal.rows))} normal rows"
 
     @property
     def knows_scores(self) -> bool:
@@ -87,26 +88,16 @@ class Drawn:
 
     def has_pair(self, row: Mapping[str, Any]) -> bool:
         """Whether a row can be set against normal ones in two columns."""
-        return row["pair"] is not None and self._normal.rows is not None
+        return row["pair"] is not None
 
     def scatter(self, row: Mapping[str, Any]) -> Markup:
         """A row among normal ones in two columns."""
-        pair, rows = row["pair"], self._normal.rows
-        if rows is None:
-            return Markup("")
+        pair = row["pair"]
         x, y = pair["columns"]
         name = f"c{x}-{y}"
-        frame = (*self._range(rows, x), *self._range(rows, y))
+        frame = (*self._range(x), *self._range(y))
         if name not in self._shared:
-            some = rows[np.unique(np.linspace(0, len(rows) - 1, self._crowd).astype(int))]
-            places = [
-                (some[:, column] - low) / ((high - low) or 1.0)
-                for column, low, high in ((x, *frame[:2]), (y, *frame[2:]))
-            ]
-            inside = np.all([(place >= -0.1) & (place <= 1.1) for place in places], axis=0)
-            self._shared[name] = drawing.cloud(
-                name, list(zip(*(place[inside].tolist() for place in places), strict=True))
-            )
+            self._shared[name] = self._normal_in(name, x, y, frame)
         label = (
             f"{pair['names'][0]} {pair['observed'][0]} and {pair['names'][1]} "
             f"{pair['observed'][1]}, among normal rows"
@@ -153,12 +144,39 @@ class Drawn:
             '<svg width="0" height="0" aria-hidden="true" class="unseen">{}</svg>'
         ).format(Markup("").join(self._shared.values()))
 
-    def _range(self, rows: Matrix, column: int) -> tuple[float, float]:
+    def _normal_in(
+        self, name: str, x: int, y: int, frame: tuple[float, float, float, float]
+    ) -> Markup:
+        """Some normal rows in two columns, or where they are, if none are known."""
+        limits = ((x, *frame[:2]), (y, *frame[2:]))
+        rows = self._normal.rows
+        if rows is None:
+            middle = [
+                (end - low) / ((high - low) or 1.0)
+                for column, low, high in limits
+                for end in self._quantiles(column, HALF)
+            ]
+            return drawing.boxes(name, (middle[0], middle[1], middle[2], middle[3]))
+        some = rows[np.unique(np.linspace(0, len(rows) - 1, self._crowd).astype(int))]
+        places = [(some[:, column] - low) / ((high - low) or 1.0) for column, low, high in limits]
+        inside = np.all([(place >= -0.1) & (place <= 1.1) for place in places], axis=0)
+        return drawing.cloud(
+            name, list(zip(*(place[inside].tolist() for place in places), strict=True))
+        )
+
+    def _range(self, column: int) -> tuple[float, float]:
         """The range in which nearly all normal rows are."""
         if column not in self._ranges:
-            low, high = np.nanquantile(rows[:, column], SHOWN)
-            self._ranges[column] = (float(low), float(high))
+            low, high = self._quantiles(column, SHOWN)
+            self._ranges[column] = (low, high)
         return self._ranges[column]
+
+    def _quantiles(self, column: int, levels: tuple[float, float]) -> tuple[float, float]:
+        known = self._normal.distribution
+        if known is None:
+            return 0.0, 1.0
+        low, high = np.interp(levels, LEVELS, known.quantiles[:, column])
+        return float(low), float(high)
 
 
 def told(one: Mapping[str, Any]) -> str:

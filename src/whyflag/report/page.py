@@ -114,6 +114,8 @@ def _add_words(data: dict[str, Any], known: Normal) -> None:
         group["key"] = str(k)
         group["because"] = in_a_list(group["features"])
         group["without"] = "No short rule tells them from normal rows."
+        if known.rows is None:
+            group["without"] = "No normal rows are known, to find a rule by."
     data["groups"] = groups
     for i, row in enumerate(data["rows"]):
         row["group_key"] = keys.get(i, "")
