@@ -26,7 +26,7 @@ from whyflag.ensemble import Ensemble
 from whyflag.explainer import Explainer
 from whyflag.files.documents import read_document, write_document
 from whyflag.held_out import Part, folds_of, held_out_scores
-from whyflag.methods import NEAR, get_method
+from whyflag.methods import NEAR, Method, get_method
 from whyflag.prepared import prepare
 from whyflag.score import evaluate
 from whyflag.table import Table
@@ -138,10 +138,13 @@ class Model:
         scores = evaluate(self.detector.to_score(), rows.values, chunk)
         return scores if rows.added is None else scores + rows.added.sum(axis=1)
 
-    def explainer(self, methods: Sequence[str] = (), n_jobs: int = 1) -> Explainer | Ensemble:
+    def explainer(
+        self, methods: Sequence[str] = (), n_jobs: int = 1, refits: int = 0
+    ) -> Explainer | Ensemble:
         """What explains encoded rows, by these methods or those that the model was made for.
 
-        `n_jobs` is that of `Explainer`.
+        `n_jobs` and `refits` are those of `Explainer`; a model that is fitted anew needs rows, and
+        one method.
         """
         chosen = [get_method(method) for method in methods or self.methods]
         lacking = [m.name for m in chosen if m.needs_background and self.rows is None]
@@ -150,9 +153,28 @@ class Model:
                 f"{lacking[0]} needs normal rows, and this model has none: fit it for "
                 f"{lacking[0]}, so that it keeps some."
             )
+        if refits:
+            return self._refitted(chosen, n_jobs, refits)
         prepared = prepare(self.detector, self.rows, domain=self.domain, threshold=self.calibration)
         explainers = [Explainer(prepared, method=method, n_jobs=n_jobs) for method in chosen]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
+
+    def _refitted(self, chosen: Sequence[Method], n_jobs: int, refits: int) -> Explainer:
+        if len(chosen) > 1:
+            raise ValueError(f"Refits go with one method, got {len(chosen)}.")
+        if self.rows is None:
+            raise NoNormalRowsError("Refits need normal rows, and this model has kept none.")
+        frame = pd.DataFrame(self.rows, columns=list(self.schema.encoded_columns))
+        return Explainer(
+            self.detector,
+            frame,
+            chosen[0],
+            domain=self.domain,
+            threshold=self.calibration,
+            refits=refits,
+            seed=self.detector.random_state,
+            n_jobs=n_jobs,
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder: arrays and JSON, no code.

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -497,3 +498,64 @@ def test_rows_without_a_remark_are_not_spoken_of(explained, folder):
     assert "!" not in said.stdout
     assert "remark" not in said.stderr
     assert pd.read_csv(explained())["remark"].isna().all()
+
+
+def test_drift_is_said_first_and_once(folder, tmp_path):
+    changed = pd.concat([table(100, seed=8), table(300, seed=9).assign(weight=70.0)])
+    changed.to_csv(tmp_path / "drift.csv", index=False)
+    for command in (("score",), ("explain", "--jobs", "1", "--top", "1")):
+        arguments = (folder / "model", tmp_path / "drift.csv", "--format", "csv")
+        said = run(command[0], *arguments, *command[1:], "--quiet")
+        assert said.exit_code == 0, said.output
+        (line,) = [each for each in said.stderr.splitlines() if "Since row" in each]
+        assert "Since row 101, 300 of 300 rows are flagged, and most of them for 'weight'" in line
+        assert said.stderr.splitlines().index(line) < len(said.stderr.splitlines()) - 1
+
+
+def test_of_clean_files_and_scattered_anomalies_no_drift_is_said(folder, tmp_path):
+    scattered = table(400, seed=11)
+    scattered.loc[::4, "weight"] = 70.0
+    for name, rows in (("clean", table(400, seed=10)), ("scattered", scattered)):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        said = run("score", folder / "model", tmp_path / f"{name}.csv", "--format", "csv")
+        assert "Since row" not in said.stderr
+
+
+def test_refits_say_how_often_a_feature_comes_first(folder, explained):
+    said = pd.read_csv(explained("--refits", "3", "--top", "3"))
+    heavy = said[said["id"] == "heavy"]
+    assert heavy["first"].sum() == pytest.approx(1)
+    assert heavy.iloc[0][["feature", "first"]].tolist() == ["weight", 1.0]
+    assert heavy.iloc[0]["spread"] > 0
+    shown = run("explain", folder / "model", folder / "odd.csv", "--refits", "3", "--format=table")
+    assert "100 %" in shown.stdout
+
+
+def test_refits_need_one_method_and_rows(folder):
+    arguments = ("explain", folder / "model", folder / "odd.csv", "--refits", "2")
+    said = run(*arguments, "--method", "near", "--method", "marg")
+    assert (said.exit_code, "one method" in said.stderr) == (1, True)
+
+
+def test_the_rows_of_a_table_stand_in_the_order_of_their_scores(folder):
+    said = run("score", folder / "model", folder / "odd.csv", "--format", "table")
+    order = sorted(ODD["name"], key=said.stdout.index)
+    csv = run("score", folder / "model", folder / "odd.csv", "--format", "csv").stdout
+    scores = pd.read_csv(StringIO(csv)).set_index("id")["score"]
+    assert order == scores.sort_values(ascending=False).index.tolist()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_word_is_cut_however_narrow_the_terminal(folder, monkeypatch, width):
+    from whyflag.cli import terminal
+
+    monkeypatch.setattr(terminal.console, "_width", width)
+    said = run("explain", folder / "model", folder / "odd.csv", "--format", "table")
+    assert "…" not in said.stdout
+    words = said.stdout.split()
+    assert {"weight", "size", "colour"} <= {word.strip(":,.") for word in words}
+    assert max(map(len, said.stdout.splitlines())) <= width
+
+
+def test_the_help_names_the_extra_that_networks_need():
+    assert "whyflag[torch]" in " ".join(run("fit", "--help").stdout.split())

@@ -48,6 +48,14 @@ def explain(
     ] = None,
     raw: RawTexts = False,
     redact: Redact = None,
+    refits: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Fit the detector so often to other draws of the normal rows, and say in what "
+            "part of them each feature comes first; at least 2.",
+        ),
+    ] = 0,
     jobs: Annotated[int, typer.Option(help="Cores to use; -1 for all.")] = -1,
     quiet: Quiet = False,
 ) -> None:
@@ -58,7 +66,7 @@ def explain(
 
     kind = chosen_format(format_, output)
     loaded = Model.load(model)
-    explainer = loaded.explainer(method or (), n_jobs=jobs)
+    explainer = loaded.explainer(method or (), n_jobs=jobs, refits=refits)
     scored = ScoredFile(
         loaded,
         rows,
@@ -69,7 +77,7 @@ def explain(
         redact=redact,
     )
     if kind != Format.HTML:
-        remarks = _table(scored, explainer, output, kind, top, raw)
+        remarks = _table(scored, explainer, output, kind, top, raw, refits)
     elif output is None:
         raise ValueError("A report is written to a file: name one with -o.")
     else:
@@ -88,6 +96,7 @@ def _table(
     kind: Format,
     top: int,
     raw: bool,
+    refits: int,
 ) -> list[str]:
     """Write the first culprits of each row; what is to be remarked of the rows."""
     columns = {
@@ -96,6 +105,7 @@ def _table(
         "feature": str,
         "attribution": float,
         "error": float,
+        **(dict.fromkeys(("spread", "first"), float) if refits else {}),
         "observed": str,
         "normal": str,
         "lower": str,
@@ -138,6 +148,7 @@ def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, An
             "feature": said.feature_names[j],
             "attribution": float(said.values[i, j]),
             "error": error if error and np.isfinite(error) else None,
+            **_refitted(said, i, j),
             "observed": observed(said, i, j, digits=10),
             "normal": normal(said, i, j, digits=6),
             "lower": lower,
@@ -146,6 +157,13 @@ def _culprits(said: Attribution, i: int, blamed: IntVector) -> list[dict[str, An
         }
 
     return [culprit(rank, int(j)) for rank, j in enumerate(blamed, 1)]
+
+
+def _refitted(said: Attribution, i: int, j: int) -> dict[str, float]:
+    """How far a culprit depends on which normal rows there were, where that is known."""
+    if said.refit_spread is None or said.refit_first is None:
+        return {}
+    return {"spread": float(said.refit_spread[i, j]), "first": float(said.refit_first[i, j])}
 
 
 def _report(

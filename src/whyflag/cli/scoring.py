@@ -11,6 +11,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Vector
 from whyflag.cli.console import Notes
+from whyflag.drift import DriftWatch
 from whyflag.model import Model
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.table import Table
@@ -105,6 +106,7 @@ class ScoredFile:
             others=self._most is not None,
             query=self._query,
         )
+        watch, said = DriftWatch(self.model.normal, self.model.domain), False
         with Notes() as notes:
             for sheet in sheets:
                 if self._redact and not self.model.schema.redacted:
@@ -115,6 +117,11 @@ class ScoredFile:
                 flagged = scores > self.model.threshold
                 self.n_rows += len(sheet)
                 self.n_flagged += int(flagged.sum())
+                added = encoded.rows.added
+                watch.see(encoded.rows.values, None if added is None else added > 0, flagged)
+                if not said and (drift := watch.found()):
+                    notes.tell([f"{self.name}: {drift}"])
+                    said = True
                 chosen = np.flatnonzero(flagged | (not self._only_flagged))
                 if self._most is not None:
                     chosen = chosen[np.argsort(-scores[chosen], kind="stable")[: self._most]]
