@@ -65,7 +65,7 @@ class DriftWatch:
     def __init__(self, normal: Distribution, domain: Domain) -> None:
         self._domain = domain
         # A column of 0 and 1 has no ends: how often it is 1 counts, beyond how often it was.
-        self._binary = np.isin(normal.quantiles, (0.0, 1.0)).all(axis=0)  # d
+        self._binary = np.asarray(np.isin(normal.quantiles, (0.0, 1.0)).all(axis=0))  # d
         self._usual = np.where(self._binary, normal.mean, 0.0)
         low, high = (int(np.searchsorted(LEVELS, level)) for level in (TAIL, 1 - TAIL))
         self._low, self._high = normal.quantiles[low], normal.quantiles[high]
@@ -108,7 +108,7 @@ class DriftWatch:
 
     def _reasons(self, since: int) -> tuple[str, ...]:
         """What most flagged rows of a run have in common, by the blocks that it fills."""
-        begins = np.concatenate([[0], np.cumsum([np.size(each) for each in self._flagged])[:-1]])
+        begins = np.concatenate([[0], np.cumsum([len(each) for each in self._flagged])[:-1]])
         first = min(int(np.searchsorted(begins, since)), len(begins) - 1)
         n = sum(int(each.sum()) for each in self._flagged[first:])
         counts: Vector = np.array(self._counts[first:], dtype=np.float64).sum(axis=0) / max(n, 1)
