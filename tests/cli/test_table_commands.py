@@ -512,6 +512,17 @@ def test_drift_is_said_first_and_once(folder, tmp_path):
         assert said.stderr.splitlines().index(line) < len(said.stderr.splitlines()) - 1
 
 
+def test_drift_stands_above_all_rows_of_a_page(folder, tmp_path):
+    changed = pd.concat([table(100, seed=8), table(300, seed=9).assign(weight=70.0)])
+    for name, rows in (("drift", changed), ("clean", table(100, seed=8))):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / f"{name}.html"
+        run("explain", folder / "model", tmp_path / f"{name}.csv", "-o", out, "--jobs", "1")
+        text = out.read_text(encoding="utf-8")
+        at = text.find("Since row 101, 300 of 300 rows are flagged")
+        assert (0 < at < text.index("<main>")) == (name == "drift")
+
+
 def test_of_clean_files_and_scattered_anomalies_no_drift_is_said(folder, tmp_path):
     scattered = table(400, seed=11)
     scattered.loc[::4, "weight"] = 70.0

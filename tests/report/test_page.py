@@ -327,3 +327,34 @@ def test_a_phone_in_the_dark_has_no_sideways_scrolling(report):
         assert width <= 390
     finally:
         phone.quit()
+
+
+def test_on_paper_there_are_the_groups_and_the_chosen_row(page):
+    all_of(page, "#rows tbody tr")[-1].click()
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert chosen(page).find_element("css selector", "h2").text == "Row pump 2"
+        assert not one_of(page, "#list").is_displayed()
+        assert not one_of(page, "#theme").is_displayed()
+        assert one_of(page, "#made").is_displayed()
+    finally:
+        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert one_of(page, "#list").is_displayed()
+
+
+def test_three_hundred_columns_fit_a_phone_and_five_megabytes(tmp_path):
+    names = [f"sensor {i:03d} of the northern plant" for i in range(300)]
+    normal = pd.DataFrame(RNG.normal(size=(400, 300)), columns=names)
+    rows = RNG.normal(size=(60, 300))
+    rows[:, 7] += 12
+    path = tmp_path / "wide.html"
+    write_report(Explainer(GMM(1, reg_covar=0.5).fit(normal), normal, "IG")(rows), path)
+    assert path.stat().st_size < 5e6
+    phone = open_browser(width=390, height=800)
+    try:
+        phone.get(path.as_uri())
+        assert phone.execute_script("return document.documentElement.scrollWidth") <= 390
+        assert names[7] in one_of(phone, "#groups").text
+        assert errors(phone) == []
+    finally:
+        phone.quit()

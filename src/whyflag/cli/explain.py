@@ -190,6 +190,7 @@ def _report(
         n_flagged=scored.n_flagged,
         cells=rows.cells,
         id_column=scored.model.schema.id_column,
+        notes=[] if scored.drift is None else [str(scored.drift)],
         provenance={
             "Rows": scored.name,
             "Model": f"{model}, a {type(scored.model.detector).__name__}",

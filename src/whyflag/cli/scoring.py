@@ -11,7 +11,7 @@ import numpy as np
 
 from whyflag.arrays import BoolVector, IntVector, Vector
 from whyflag.cli.console import Notes
-from whyflag.drift import DriftWatch
+from whyflag.drift import Drift, DriftWatch
 from whyflag.model import Model
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.table import Table
@@ -85,11 +85,17 @@ class ScoredFile:
         self.n_rows = self.n_flagged = 0
         self._rows, self._only_flagged, self._shown, self._most = rows, only_flagged, shown, most
         self._query, self._redact = query, redact or ()
+        self._watch: DriftWatch | None = None
 
     @property
     def n_chosen(self) -> int:
         """Rows read so far that were not left out."""
         return self.n_flagged if self._only_flagged else self.n_rows
+
+    @property
+    def drift(self) -> Drift | None:
+        """Whether what is normal seems to have changed, by the rows read so far."""
+        return None if self._watch is None else self._watch.found()
 
     @property
     def columns(self) -> dict[str, type]:
@@ -107,6 +113,7 @@ class ScoredFile:
             query=self._query,
         )
         watch, said = DriftWatch(self.model.normal, self.model.domain), False
+        self._watch = watch
         with Notes() as notes:
             for sheet in sheets:
                 if self._redact and not self.model.schema.redacted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -37,6 +37,7 @@ def write_report(
     n_flagged: int | None = None,
     cells: Cells | None = None,
     id_column: str | None = None,
+    notes: Sequence[str] = (),
     provenance: Mapping[str, str] | None = None,
 ) -> None:
     """Write a report of attributions: one file that opens from disk, without a network.
@@ -55,6 +56,7 @@ def write_report(
         cells: All cells of each row as they came, by the name of the column: the page then shows
             columns that do not count as well.
         id_column: The column among them that names the rows.
+        notes: What is to be known before all rows: that normal has changed, say.
         provenance: What the page was made from, by what it is called: files, a model.
     """
     known = Normal.of(attribution, normal)
@@ -81,6 +83,7 @@ def write_report(
         drawn=drawn,
         percent=percent,
         lead=_lead(data),
+        notes=list(notes),
         provenance=_provenance(data, dict(provenance or {})),
     )
     with atomically(Path(path)) as beside:
