@@ -132,7 +132,7 @@ def rewrite(folder, **changes):
     [
         ({"format": "something else"}, "not of a whyflag detector"),
         ({"version": 1}, "version 1, this whyflag reads 2"),
-        ({"detector": "os"}, "must name one of GMM, VAE, DAGMM, got 'os'"),
+        ({"detector": "os"}, "must name one of GMM, VAE, DAGMM, Forest, LOF, got 'os'"),
         ({"settings": {"n_clusters": 2}}, "does not fit together"),
         ({"fitted": {}}, "does not fit together"),
         ({"fitted": {"__class__": 1}}, "does not fit together: '__class__' is no fitted attribute"),

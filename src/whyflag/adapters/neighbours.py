@@ -11,7 +11,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from whyflag.arrays import IntMatrix, Matrix, Vector
 from whyflag.score import Distances, Score
-from whyflag.score.distances import Judge, Neighbours
+from whyflag.score.distances import Judge, Neighbours, OutlierFactor
 
 MOST_ROWS = 30_000  # beyond, the library finds neighbours sooner than loops over all rows do,
 FEW_COLUMNS = 4000  # and in few columns, d, beyond 4000 · 2^(d/2), because its trees do
@@ -30,27 +30,6 @@ class MeanDistance(Judge):
             return distances[:, -1].copy()
         middle = np.mean if self.of == "mean" else np.median
         return np.asarray(middle(distances, axis=1))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class OutlierFactor(Judge):
-    """How much denser the rows are around the k nearest than they are here.
-
-    mean_t density_t / density(x),  1 / density(x) = mean_t max(|x − t|, reach_t) + 10⁻¹⁰
-
-    Attributes:
-        reach: The distance from each stored row to its own k-th neighbour, (m,).
-        density: The local reachability density of each stored row, (m,).
-    """
-
-    reach: Vector
-    density: Vector
-    which_matters = True
-
-    def __call__(self, distances: Matrix, which: IntMatrix) -> Vector:
-        away = np.maximum(distances, self.reach[which]).mean(axis=1) + 1e-10  # as scikit-learn has
-        return np.asarray((self.density[which] * away[:, None]).mean(axis=1))
 
 
 @final

@@ -24,6 +24,8 @@ class DetectorName(StrEnum):
     """Detectors that can be kept in a folder without code."""
 
     GMM = "gmm"
+    FOREST = "forest"
+    LOF = "lof"
     VAE = "vae"
     DAGMM = "dagmm"
 
@@ -36,7 +38,10 @@ def fit(
     query: Query = None,
     detector: Annotated[
         DetectorName,
-        typer.Option(help="Gaussian mixture, or a neural network (needs whyflag\\[torch])."),
+        typer.Option(
+            help="Gaussian mixture, isolation forest, local outlier factor, or a neural network "
+            "(vae, dagmm; needs whyflag\\[torch])."
+        ),
     ] = DetectorName.GMM,
     columns: Annotated[
         list[str] | None,
@@ -149,5 +154,6 @@ def _types(given: Sequence[str]) -> dict[str, str]:
 def _detector(name: DetectorName, contamination: float, seed: int) -> Detector:
     from whyflag import detectors
 
-    make: type[Detector] = getattr(detectors, name.name)
+    made = {DetectorName.FOREST: "Forest"}
+    make: type[Detector] = getattr(detectors, made.get(name, name.name))
     return make(contamination=contamination, random_state=seed)

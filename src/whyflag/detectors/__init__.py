@@ -1,4 +1,4 @@
-"""The paper's detectors, as scikit-learn estimators."""
+"""Detectors, as scikit-learn estimators that are kept without code."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from whyflag.detectors.files import load
+from whyflag.detectors.forest import Forest
 from whyflag.detectors.gmm import GMM
+from whyflag.detectors.lof import LOF
 from whyflag.extras import require
 
 if TYPE_CHECKING:
     from whyflag.detectors.dagmm import DAGMM
     from whyflag.detectors.vae import VAE
 
-__all__ = ["DAGMM", "GMM", "VAE", "load"]
+__all__ = ["DAGMM", "GMM", "LOF", "VAE", "Forest", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the paper's detectors have in common."""
+"""What the detectors have in common."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from whyflag.score import Score
 
 
 class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A scikit-learn estimator with an anomaly score, chosen by held-out rows.
+    """A scikit-learn estimator with an anomaly score.
 
-    Every detector has the settings `validation_fraction` (part of the rows that is held out,
-    unless `fit` is given held-out rows), `contamination` (part of the training rows that `predict`
-    calls anomalous) and `random_state`.
+    Every detector has the settings `contamination` (part of the training rows that `predict` calls
+    anomalous) and `random_state`; one that is chosen among candidates has `validation_fraction` too
+    (part of the rows that is held out, unless `fit` is given held-out rows).
 
     Attributes:
-        selection_: The candidates and their held-out losses.
+        selection_: The candidates and their held-out losses, if there are candidates.
         offset_: `score_samples` below this is anomalous.
     """
 
@@ -90,7 +90,8 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _check_settings(self) -> None:
         """Refuse settings that make no sense; when fitted, as scikit-learn wants it."""
         settings = vars(self)
-        check_number("validation_fraction", self.validation_fraction, above=0, at_most=0.9)
+        if "validation_fraction" in settings:
+            check_number("validation_fraction", self.validation_fraction, above=0, at_most=0.9)
         check_number("contamination", self.contamination, above=0, at_most=0.5)
         check_whole("random_state", self.random_state, at_least=0, at_most=2**32 - 1)
         for name in ("n_init", "max_iter", "max_rows", "batch_size", "max_updates", "patience"):

@@ -22,7 +22,7 @@ VERSION = 2
 JSON, ARRAYS = "detector.json", "arrays.npz"
 
 # The only classes that a file can name.
-KNOWN = {"GMM": "gmm", "VAE": "vae", "DAGMM": "dagmm"}
+KNOWN = {"GMM": "gmm", "VAE": "vae", "DAGMM": "dagmm", "Forest": "forest", "LOF": "lof"}
 
 
 def save(detector: Detector, folder: str | Path) -> None:
@@ -84,7 +84,14 @@ def load(folder: str | Path) -> Detector:
     module = import_module(f"whyflag.detectors.{KNOWN[content['detector']]}")
     try:
         return _restore(getattr(module, content["detector"]), content, blob)
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        zipfile.BadZipFile,
+    ) as error:
         raise ValueError(f"{path} holds a detector that does not fit together: {error}") from error
 
 

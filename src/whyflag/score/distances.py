@@ -32,6 +32,27 @@ class Judge(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
+class OutlierFactor(Judge):
+    """How much denser the rows are around the k nearest than they are here.
+
+    mean_t density_t / density(x),  1 / density(x) = mean_t max(|x − t|, reach_t) + 10⁻¹⁰
+
+    Attributes:
+        reach: The distance from each stored row to its own k-th neighbour, (m,).
+        density: The local reachability density of each stored row, (m,).
+    """
+
+    reach: Vector
+    density: Vector
+    which_matters = True
+
+    def __call__(self, distances: Matrix, which: IntMatrix) -> Vector:
+        away = np.maximum(distances, self.reach[which]).mean(axis=1) + 1e-10  # as scikit-learn has
+        return np.asarray((self.density[which] * away[:, None]).mean(axis=1))
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Neighbours:
     """The score of a row by its k nearest among stored rows.
 
