@@ -10,9 +10,10 @@ from whyflag.detectors import GMM
 from whyflag.distribution import Distribution
 from whyflag.model import Model
 from whyflag.report import write_report
-from whyflag.report.content import MOST_CELLS, MOST_ROWS, content
+from whyflag.report.content import MOST_ROWS, content
 from whyflag.report.groups import groups_of
 from whyflag.report.normal import Normal
+from whyflag.report.rows import MOST_CELLS
 from whyflag.table.schema import Schema
 
 RNG = np.random.default_rng(0)
@@ -268,3 +269,11 @@ def test_without_normal_rows_two_columns_have_the_ranges_of_what_is_known(attrib
 def test_nothing_to_report_is_a_page_as_well(attribution, tmp_path):
     write_report(attribution[:0], tmp_path / "r.html")
     assert "0 of 0 rows raise an alarm" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_name_that_is_half_a_character_does_no_harm(attribution, tmp_path):
+    odd = replace(attribution, row_names=("\ud800", "\x00", "\u202e", "<b>", "'\""))
+    write_report(odd, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Row ?" in text
+    assert "<b>" not in text

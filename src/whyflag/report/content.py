@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -10,36 +10,18 @@ import numpy as np
 
 from whyflag.arrays import IntVector, Matrix
 from whyflag.attribution import Attribution
-from whyflag.attribution.display import (
-    categories_of,
-    is_redacted,
-    normal,
-    normal_span,
-    number,
-    observed,
-    state_of,
-)
 from whyflag.report.advice import advice
 from whyflag.report.groups import groups_of
 from whyflag.report.normal import Normal
-from whyflag.report.rules import STATES, rule_of
+from whyflag.report.rows import PART, Cells, Rows
+from whyflag.report.rules import rule_of
 from whyflag.report.times import times_of
-from whyflag.report.words import lies, percent
-from whyflag.table.codec import REDACTED, State
+from whyflag.report.words import percent
 
 MOST_ROWS = 500
-MOST_FEATURES = 8  # of a row, one by one
-FEWEST_FEATURES = 5  # where there are many rows
-MOST_LINES = 1600  # of features on a page
-MOST_CELLS = 15_000  # of whole rows on a page
-FEWEST_CELLS = 30  # of each row
-SMALL = 0.01  # share below which a feature is one of the others
-PART = 0.05  # share from which a feature has a part in what is odd
 MOST_IN_RULES = 5
 LONGEST_LINK = 60
 MOST_CULPRITS = 10
-
-Cells = Sequence[Mapping[str, str]]
 
 
 def content(
@@ -64,12 +46,13 @@ def content(
     group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
     links = _links(shown.row_names)
     times = times_of(shown)
+    each = Rows(shown, known)
     rows = [
         {
-            **_row(shown, i, known),
+            **each.row(i),
             "link": links[i],
             "group": group_of.get(i),
-            "cells": _cells(shown, i, whole, id_column),
+            "cells": each.cells(i, whole, id_column),
             "time": None if times is None or np.isnan(times.seconds[i]) else times.seconds[i],
         }
         for i in range(len(shown))
@@ -93,136 +76,6 @@ def content(
         if times is None
         else {"name": times.name, "first": times.first, "last": times.last},
     }
-
-
-def _row(attribution: Attribution, i: int, known: Normal) -> dict[str, Any]:
-    shares, values = attribution.shares[i], attribution.values[i]
-    total = values[values > 0].sum()
-    chosen = _largest(attribution, i)
-    alarm, score = attribution.threshold, float(attribution.scores[i])
-    return {
-        "name": str(attribution.row_names[i]),
-        "score": score,
-        "shown_score": number(score),
-        "stands": known.stands(score),
-        "flagged": None if alarm is None else bool(attribution.flagged[i]),
-        "near": known.is_near(score, alarm),
-        "features": [_feature(attribution, i, int(j), float(total), known) for j in chosen],
-        "n_others": len(shares) - len(chosen),
-        "rest": float(max(0.0, shares.sum() - shares[chosen].sum())),
-        "pair": _pair(attribution, i, known),
-    }
-
-
-def _largest(attribution: Attribution, i: int) -> IntVector:
-    """The features that are shown one by one."""
-    values, shares = np.abs(attribution.values[i]), attribution.shares[i]
-    told = shares >= SMALL
-    if attribution.can_be_repaired:
-        told |= attribution.repair.changed[i]
-    if attribution.states is not None:
-        told |= attribution.states[i] != State.USUAL
-    order = np.argsort(-np.where(told, values + values.max(), values), kind="stable")
-    most = min(MOST_FEATURES, max(FEWEST_FEATURES, MOST_LINES // len(attribution)))
-    return order[: max(1, min(most, int(told.sum())))]
-
-
-def _feature(
-    attribution: Attribution, i: int, j: int, total: float, known: Normal
-) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "feature": j,
-        "name": attribution.feature_names[j],
-        "value": float(attribution.values[i, j]),
-        "share": float(attribution.shares[i, j]),
-        "observed": observed(attribution, i, j),
-        "mark": STATES.get(state_of(attribution, i, j), ""),
-    }
-    if attribution.standard_errors is not None and total > 0:
-        error = 2 * float(attribution.standard_errors[i, j]) / total
-        said["error"] = error if np.isfinite(error) and error >= SMALL / 2 else 0.0
-    if attribution.can_be_repaired:
-        said["normal"] = normal(attribution, i, j)
-        if said["normal"] is not None:
-            said["span"] = normal_span(attribution, i, j)
-    return {**said, **_place(attribution, i, j, known)}
-
-
-def _place(attribution: Attribution, i: int, j: int, known: Normal) -> dict[str, Any]:
-    """Where a value stands among normal ones; of one that only stands in for another nothing."""
-    # A number that is far beyond all has none that could stand there.
-    usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
-    if known.distribution is None or not usual:
-        return {}
-    columns = np.flatnonzero(attribution.membership[j])
-    if categories := categories_of(attribution, j):
-        values = attribution.data[i, columns]
-        if not np.isin(values, (0.0, 1.0)).all() or values.sum() != 1:
-            return {}
-        part = float(known.distribution.mean[columns[int(np.argmax(values))]])
-        said = f"as {percent(part)} of normal rows" if part else "in no normal row"
-        return {"lies": said, "part": part, "n_categories": len(categories)}
-    if len(columns) > 1:
-        return {}
-    at = float(attribution.data[i, columns[0]])
-    if not np.isfinite(at):
-        return {}
-    said = lies(known.distribution.place(int(columns[0]), at))
-    to = {}
-    if attribution.can_be_repaired and attribution.repair.changed[i, j]:
-        to = {"to": float(attribution.repair.rows[i, columns[0]])}
-    return {"lies": said, "column": int(columns[0]), "at": at, **to}
-
-
-def _pair(attribution: Attribution, i: int, known: Normal) -> dict[str, Any] | None:
-    """Two columns to set the row against normal ones in: the first culprits that are numbers.
-
-    Where the first is odd for the value of another, that other is the second.
-    """
-    if known.distribution is None:
-        return None
-
-    def is_number(j: int) -> bool:
-        usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
-        return usual and attribution.membership[j].sum() == 1 and not categories_of(attribution, j)
-
-    first = [int(j) for j in attribution.order[i] if attribution.values[i, j] > 0]
-    ranked = first
-    if attribution.can_be_repaired and (context := attribution.repair.contexts[i]) is not None:
-        ranked = list(dict.fromkeys([context.feature, *context.given, *ranked]))
-    pair = [j for j in ranked if is_number(j)][:2]
-    if len(pair) < 2 or max(attribution.shares[i, pair]) < PART:
-        return None
-    columns = [int(np.argmax(attribution.membership[j])) for j in pair]
-    moved = attribution.can_be_repaired and attribution.repair.changed[i, pair].any()
-    return {
-        "columns": columns,
-        "names": [attribution.feature_names[j] for j in pair],
-        "observed": [observed(attribution, i, j) for j in pair],
-        "at": [float(attribution.data[i, column]) for column in columns],
-        "to": [float(attribution.repair.rows[i, column]) for column in columns] if moved else None,
-    }
-
-
-def _cells(
-    attribution: Attribution, i: int, whole: Cells | None, id_column: str | None
-) -> dict[str, Any]:
-    """The whole row: what each column had, with a mark where that is not usual, or not used."""
-    names = attribution.feature_names
-    position = {name: j for j, name in enumerate(names)}
-    row = dict.fromkeys(names, "") if whole is None else whole[i]
-    most = max(FEWEST_CELLS, MOST_CELLS // len(attribution))
-    cells = []
-    for name, cell in list(row.items())[:most]:
-        j = position.get(name)
-        if j is not None:
-            text = observed(attribution, i, j, digits=10)
-            mark = "not usual" if state_of(attribution, i, j) in STATES else ""
-        else:
-            text = REDACTED if name in attribution.redacted else cell
-            mark = "names the row" if name == id_column else "not used"
-        cells.append({"column": name, "text": text, "mark": mark})
-    return {"shown": cells, "n_others": len(row) - len(cells)}
 
 
 def _add_words(attribution: Attribution, rows: list[dict[str, Any]]) -> None:
@@ -305,7 +158,7 @@ def _links(names: Sequence[Any]) -> list[str]:
     """What the address of each row ends with: its name, made distinct."""
     found: dict[str, None] = {}
     for name in names:
-        link = f"row-{quote(str(name), safe='')[:LONGEST_LINK]}"
+        link = f"row-{quote(str(name), safe='', errors='replace')[:LONGEST_LINK]}"
         k = 2
         while link in found:
             link = f"{link.rsplit('--', 1)[0]}--{k}"

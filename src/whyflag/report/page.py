@@ -18,9 +18,10 @@ from whyflag.attribution import Attribution
 from whyflag.attribution.display import in_a_list, number
 from whyflag.distribution import Distribution
 from whyflag.files.atomic import atomically
-from whyflag.report.content import Cells, content
+from whyflag.report.content import content
 from whyflag.report.drawn import Drawn, told
 from whyflag.report.normal import Normal
+from whyflag.report.rows import Cells
 from whyflag.report.words import percent, rows
 
 MOST_GROUPS = 8
@@ -87,7 +88,8 @@ def write_report(
         provenance=_provenance(data, dict(provenance or {})),
     )
     with atomically(Path(path)) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
+        # What no text can hold, such as half a character of a JSON file, becomes a question mark.
+        beside.write_text(page, encoding="utf-8", errors="replace", newline="\n")
 
 
 def _policy(style: str, script: str) -> str:
