@@ -69,7 +69,7 @@ def test_of_equally_near_rows_the_librarys_are_taken(make):
 
 
 @pytest.mark.parametrize("d", range(1, 9))
-@pytest.mark.parametrize("n", [9, 64, 71])
+@pytest.mark.parametrize("n", [9, 64, 71, 320, 1000])
 def test_loops_find_the_nearest_rows(n, d):
     pytest.importorskip("numba")
     rows, X = rng.normal(size=(n, d)), rng.normal(size=(20, d))

@@ -32,14 +32,12 @@ class CoalitionDistances:
         distances: What is known of the score.
         keep: The columns of z that each coalition takes from the row, bool (c, k).
         ends: Where the columns of each group end, (g,).
-        order: Coalitions such that neighbours are alike, (c,).
-        index: The rows of the tables that each adds up, in that order, (c, g).
+        index: The rows of the tables that each adds up, (c, g).
     """
 
     distances: Distances
     keep: BoolMatrix
     ends: IntVector
-    order: IntVector
     index: IntMatrix
 
     @classmethod
@@ -57,19 +55,14 @@ class CoalitionDistances:
             ],
             axis=1,
         )
-        order = np.lexsort(index.T[::-1])
-        return cls(distances, keep, ends, order, np.ascontiguousarray(index[order]))
+        return cls(distances, keep, ends, np.ascontiguousarray(index))
 
     def __call__(self, x: Vector, r: Vector) -> Vector:
         """e(x_S, r_Sᶜ) of each coalition: (d,), (d,) -> (c,)."""
         z, other = self.distances.behind(np.stack([x, r]))
         near = self.distances.neighbours
         table = self._tables(z, other, near.columns)
-        scores = np.empty(len(self.keep))
-        scores[self.order] = near.of_sums(
-            table, self.index, lambda some: np.where(self.keep[self.order[some]], z, other)
-        )
-        return scores
+        return near.of_sums(table, self.index, lambda some: np.where(self.keep[some], z, other))
 
     def _tables(self, z: Vector, other: Vector, columns: Matrix) -> Matrix:
         """The tables of all groups, one after another: (Σ 2^|g|, m)."""

@@ -174,18 +174,19 @@ def _search_sums(table: Matrix, index: IntMatrix, k: int) -> tuple[Matrix, IntMa
 def _search_loops(X: Matrix, table: Matrix, index: IntMatrix, k: int) -> tuple[Matrix, IntMatrix]:
     """The same by loops; of rows X, (n, d), whose table are the columns, where no index is given.
 
-    All rows are looked at: in more than a few columns trees of rows save little. Of eight that
-    stand an eighth of the rows apart, only the nearest is compared with those that were found; and
-    the neighbours of the one before tell how near they must be.
+    All rows are looked at: in more than a few columns trees of rows save little. The rows are cut
+    into 64 parts, one row of each stands with those of the others at its place: of these the
+    nearest is known for every 8, and for all 64. The k-th nearest of the latter is a bound that
+    few rows keep, and only they are compared with those that were found.
     """
     m = table.shape[1]
     by_index = index.shape[1] > 0
     n, d = index.shape if by_index else X.shape
-    part = (m + 7) // 8
+    top = (m + 63) // 64
+    part = 8 * top
     far = np.full(8 * part, np.inf)
-    nearest = np.empty(part)
-    squares = np.full((n, k), np.inf)
-    which = np.zeros((n, k), dtype=np.int64)
+    of_8, of_64, least = np.empty(part), np.empty(top), np.empty(k)
+    squares, which = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.int64)
     for i in range(n):
         far[:m] = 0.0
         j = d % 2
@@ -207,26 +208,37 @@ def _search_loops(X: Matrix, table: Matrix, index: IntMatrix, k: int) -> tuple[M
                 for t in range(m):
                     far[t] += (a - one[t]) * (a - one[t]) + (b - other[t]) * (b - other[t])
                 j += 2
-        bound = np.inf
-        if i > 0:
-            bound = 0.0
-            for s in range(k):
-                bound = max(bound, far[which[i - 1, s]])
-            bound = np.nextafter(bound, np.inf)
-        nearest[:] = far[:part]
+        of_8[:] = far[:part]
         for q in range(1, 8):
             for t in range(part):
                 v = far[q * part + t]
-                nearest[t] = v if v < nearest[t] else nearest[t]
+                of_8[t] = v if v < of_8[t] else of_8[t]
+        of_64[:] = of_8[:top]
+        for q in range(1, 8):
+            for t in range(top):
+                v = of_8[q * top + t]
+                of_64[t] = v if v < of_64[t] else of_64[t]
+        bound = np.inf
+        if top >= k:
+            least[:] = np.inf
+            for t in range(top):
+                v = of_64[t]
+                if v < least[k - 1]:
+                    s = k - 1
+                    while s > 0 and least[s - 1] > v:
+                        least[s] = least[s - 1]
+                        s -= 1
+                    least[s] = v
+            bound = least[k - 1]
+        near, place = squares[i], which[i]
         for t in range(part):
-            if nearest[t] < bound:
+            if of_8[t] <= bound:
                 for q in range(8):
                     v = far[q * part + t]
-                    if v < bound:
+                    if v <= bound and v < near[k - 1]:
                         s = k - 1
-                        while s > 0 and squares[i, s - 1] > v:
-                            squares[i, s], which[i, s] = squares[i, s - 1], which[i, s - 1]
+                        while s > 0 and near[s - 1] > v:
+                            near[s], place[s] = near[s - 1], place[s - 1]
                             s -= 1
-                        squares[i, s], which[i, s] = v, q * part + t
-                        bound = min(bound, squares[i, k - 1])
+                        near[s], place[s] = v, q * part + t
     return squares, which
