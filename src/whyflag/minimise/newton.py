@@ -9,7 +9,7 @@ there. The step is the least of the parabola
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -113,10 +113,9 @@ class _State:
     def select(self, left: IntVector) -> _State:
         """Those of some problems."""
         other = replace(self, problems=self.problems.select(left))
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                setattr(other, field.name, value[left])
+                setattr(other, name, value[left])
         return other
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -74,7 +74,12 @@ class _Turn:
 
     def select(self, which: IntVector) -> _Turn:
         """Those of some problems."""
-        return _Turn(*(pick(getattr(self, field.name), which) for field in fields(self)))
+        return _Turn(
+            pick(self.move, which),
+            pick(self.turned, which),
+            self.square[which],
+            self.shown[which],
+        )
 
 
 @dataclass
@@ -131,10 +136,9 @@ class _State:
 
     def keep(self, left: IntVector) -> None:
         """Let the other problems go."""
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                setattr(self, field.name, pick(value, left))
+                setattr(self, name, value[left] if value.ndim == 1 else pick(value, left))
         self.problems = self.problems.select(left)
         self.past = [turn.select(left) for turn in self.past]
         if self.metric is not None:
@@ -257,6 +261,8 @@ def _descent(
     curvature = np.zeros(len(q))  # along each problem's newest move
     turns = []
     for turn in past:
+        if not turn.shown.any():
+            continue
         # Where the turn is zero, so is every product that the move takes part in.
         turned = _along(left, turn.turned)
         product = dot(turn.move, turned)

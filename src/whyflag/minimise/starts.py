@@ -231,7 +231,8 @@ def _places(problems: Problems) -> Iterator[Matrix]:
         for row in domain.typical:
             yield problems.project(np.where(free, (row - problems.X) / domain.scale, 0.0))
         return
+    metric = Metric(spectra, problems, np.zeros(len(problems), dtype=np.int64))
     for k, center in enumerate(centers):
         away = (problems.X - center) / domain.scale  # b x d
-        metric = Metric(spectra, problems, np.full(len(problems), k))
+        metric.update(np.full(len(problems), k))
         yield problems.project(np.where(free, metric.bottom(away) - away, 0.0))

@@ -138,14 +138,15 @@ class Runner:
 @contextmanager
 def _evaluation_mode(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
     """Dropout off, batch statistics frozen; every part's own mode afterwards."""
-    modes = [(part, part.training) for module in modules for part in module.modules()]
+    training = [part for module in modules for part in module.modules() if part.training]
     try:
-        for module in modules:
-            module.eval()
+        if training:  # to switch every part takes as long as a small network does
+            for module in modules:
+                module.eval()
         yield
     finally:
-        for part, training in modes:
-            part.training = training
+        for part in training:
+            part.training = True
 
 
 def _to_numpy(tensor: torch.Tensor) -> Matrix:
