@@ -4,6 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
 
 from whyflag import Domain, Ensemble, Explainer
 from whyflag.detectors import GMM
@@ -277,3 +280,15 @@ def test_a_name_that_is_half_a_character_does_no_harm(attribution, tmp_path):
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Row ?" in text
     assert "<b>" not in text
+
+
+def test_a_number_of_a_column_with_gaps_has_its_place_and_a_gap_has_none():
+    normal = pd.DataFrame({"age": RNG.normal(50, 5, 200).round(), "size": RNG.normal(size=200)})
+    normal.loc[::10, "age"] = np.nan
+    detector = make_pipeline(SimpleImputer(), GaussianMixture(random_state=0)).fit(normal)
+    rows = pd.DataFrame({"age": [90.0, np.nan], "size": [0.0, 9.0]}, index=["old", "gap"])
+    said = content(Explainer(detector, normal, threshold=8.0)(rows))
+    assert feature_of(row_of(said, "old"), "age")["lies"] == "above every normal row"
+    gap = row_of(said, "gap")
+    assert feature_of(gap, "size")["lies"] == "above every normal row"
+    assert all("at" not in one for one in gap["features"] if one["name"] == "age")

@@ -24,6 +24,7 @@ from whyflag.report.normal import Normal
 from whyflag.report.rules import STATES
 from whyflag.report.words import lies, percent
 from whyflag.table.codec import REDACTED, State
+from whyflag.table.raw import RawNumbers
 
 MOST_FEATURES = 8  # of a row, one by one
 FEWEST_FEATURES = 5  # where there are many rows
@@ -114,9 +115,7 @@ class Rows:
     def _place(self, i: int, j: int) -> dict[str, Any]:
         """Where a value stands among normal ones; nothing of one that stands in for another."""
         attribution, known = self.attribution, self.known
-        # A number that is far beyond all has none that could stand there.
-        usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
-        if known.distribution is None or not usual:
+        if known.distribution is None or not self._has_place(i, j):
             return {}
         columns = np.flatnonzero(attribution.membership[j])
         if categories := categories_of(attribution, j):
@@ -126,16 +125,32 @@ class Rows:
             part = float(known.distribution.mean[columns[int(np.argmax(values))]])
             said = f"as {percent(part)} of normal rows" if part else "in no normal row"
             return {"lies": said, "part": part, "n_categories": len(categories)}
-        if len(columns) > 1:
+        column = self._number(i, j)
+        if column is None or not np.isfinite(attribution.data[i, column]):
             return {}
-        at = float(attribution.data[i, columns[0]])
-        if not np.isfinite(at):
-            return {}
-        said = lies(known.distribution.place(int(columns[0]), at))
+        at = float(attribution.data[i, column])
+        said = lies(known.distribution.place(column, at))
         to = {}
         if attribution.can_be_repaired and attribution.repair.changed[i, j]:
-            to = {"to": float(attribution.repair.rows[i, columns[0]])}
-        return {"lies": said, "column": int(columns[0]), "at": at, **to}
+            to = {"to": float(attribution.repair.rows[i, column])}
+        return {"lies": said, "column": column, "at": at, **to}
+
+    def _has_place(self, i: int, j: int) -> bool:
+        """Whether a cell has a value of its own, which is shown."""
+        # A number that is far beyond all has none that could stand there.
+        usual = state_of(self.attribution, i, j) == State.USUAL
+        return usual and not is_redacted(self.attribution, j)
+
+    def _number(self, i: int, j: int) -> int | None:
+        """The column that holds the number of a feature, if it is one and shown."""
+        attribution = self.attribution
+        columns = np.flatnonzero(attribution.membership[j])
+        codec = attribution.codecs.get(attribution.feature_names[j])
+        # Of a number with gaps, a second column says that it is missing.
+        is_one = len(columns) == 1 or isinstance(codec, RawNumbers)
+        if not is_one or categories_of(attribution, j) or not self._has_place(i, j):
+            return None
+        return int(columns[0])
 
     def _pair(self, i: int) -> dict[str, Any] | None:
         """Two columns to set the row against normal ones in: the first culprits that are numbers.
@@ -146,29 +161,20 @@ class Rows:
         if known.distribution is None:
             return None
 
-        def is_number(j: int) -> bool:
-            usual = state_of(attribution, i, j) == State.USUAL and not is_redacted(attribution, j)
-            return (
-                usual and attribution.membership[j].sum() == 1 and not categories_of(attribution, j)
-            )
-
-        first = [int(j) for j in self.order[i] if attribution.values[i, j] > 0]
-        ranked = first
+        ranked = [int(j) for j in self.order[i] if attribution.values[i, j] > 0]
         if attribution.can_be_repaired and (context := attribution.repair.contexts[i]) is not None:
             ranked = list(dict.fromkeys([context.feature, *context.given, *ranked]))
-        pair = [j for j in ranked if is_number(j)][:2]
-        if len(pair) < 2 or max(self.shares[i, pair]) < PART:
+        found = [(j, column) for j in ranked if (column := self._number(i, j)) is not None][:2]
+        if len(found) < 2 or max(self.shares[i, j] for j, _ in found) < PART:
             return None
-        columns = [int(np.argmax(attribution.membership[j])) for j in pair]
+        pair, columns = [j for j, _ in found], [column for _, column in found]
         moved = attribution.can_be_repaired and attribution.repair.changed[i, pair].any()
         return {
             "columns": columns,
             "names": [attribution.feature_names[j] for j in pair],
             "observed": [observed(attribution, i, j) for j in pair],
             "at": [float(attribution.data[i, column]) for column in columns],
-            "to": [float(attribution.repair.rows[i, column]) for column in columns]
-            if moved
-            else None,
+            "to": attribution.repair.rows[i, columns].tolist() if moved else None,
         }
 
     def cells(self, i: int, whole: Cells | None, id_column: str | None) -> dict[str, Any]:
