@@ -42,6 +42,9 @@ MODULES = (
     "attribution",
     "ensemble",
     "metrics",
+    "bonds",
+    "nearness",
+    "repair",
 )
 copy = ROOT  # until a process has one of its own
 
@@ -92,7 +95,11 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("modules", nargs="*", help=f"of {', '.join(MODULES)}; all if none is named")
+    parser.add_argument(
+        "modules",
+        nargs="*",
+        help=f"of {', '.join(MODULES)}; all if none is named; or files of them: games/by_trees",
+    )
     parser.add_argument("--sample", type=int, default=320, help="mutants to draw")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")

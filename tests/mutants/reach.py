@@ -21,11 +21,14 @@ NEAR = (
     "tests/attribution",
     "tests/games",
     "tests/minimise",
+    "tests/repair",
     "tests/score",
     "tests/shapley",
+    "tests/test_bonds.py",
     "tests/test_domain.py",
     "tests/test_ensemble.py",
     "tests/test_metrics.py",
+    "tests/test_nearness.py",
 )
 # What stands above, as far as it is about numbers. Tests of abilities are left out: they are more
 # than all others together.
