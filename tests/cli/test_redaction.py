@@ -11,6 +11,9 @@ from whyflag import Explainer
 from whyflag.cli import app
 from whyflag.detectors import GMM
 from whyflag.domain import Domain
+from whyflag.report.rules import STATES
+from whyflag.table.codec import State
+from whyflag.table.codec import redacted as told
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -43,6 +46,7 @@ def odd():
     rows.loc[5, "salary"] = ""
     rows.loc[6, "salary"] = 913888.88
     rows.loc[7, "salary"] = 77.07
+    rows.loc[8, "salary"] = -5151.51
     return rows
 
 
@@ -140,6 +144,12 @@ def test_a_group_of_redacted_rows_has_a_rule_about_other_columns_or_none(folder,
     assert "salary &gt; " in told["a.html"]
     assert "salary &gt; " not in told["b.html"]
     assert "salary &lt;" not in told["b.html"]
+
+
+def test_whatever_a_cell_is_has_words_that_tell_no_value():
+    said = {state: told(state) for state in State}
+    assert len(set(said.values())) == len(said)
+    assert set(STATES) == set(State) - {State.USUAL}
 
 
 def test_in_python_words_and_json_have_no_value():

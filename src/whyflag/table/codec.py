@@ -49,6 +49,7 @@ def redacted(state: State) -> str:
         State.UNREADABLE: f"unreadable ({REDACTED})",
         State.FAR: f"far from all that was seen ({REDACTED})",
         State.NEW: f"not seen before ({REDACTED})",
+        State.NEGATIVE: f"below zero ({REDACTED})",
     }[state]
 
 
