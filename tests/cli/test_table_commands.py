@@ -570,3 +570,23 @@ def test_no_word_is_cut_however_narrow_the_terminal(folder, monkeypatch, width):
 
 def test_the_help_names_the_extra_that_networks_need():
     assert "whyflag[torch]" in " ".join(run("fit", "--help").stdout.split())
+
+
+@pytest.mark.parametrize("name", ["forest", "lof"])
+def test_other_detectors_find_the_culprit_too(folder, tmp_path, name):
+    model = tmp_path / "m"
+    said = run("fit", folder / "normal.csv", "--id", "name", "--detector", name, "-o", model)
+    assert said.exit_code == 0, said.output
+    assert "Detector:" not in said.stderr
+    rows = run("explain", model, folder / "odd.csv", "--format", "csv", "--top", "1").stdout
+    heavy = pd.read_csv(StringIO(rows)).set_index("id").loc["heavy"]
+    assert heavy["feature"] == "weight"
+    assert heavy["severity"] > 95
+
+
+def test_fit_says_which_detector_it_took_and_why(folder, tmp_path):
+    said = run("fit", folder / "normal.csv", "--id", "name", "-o", tmp_path / "m")
+    (line,) = [each for each in said.stderr.splitlines() if each.startswith("Detector:")]
+    assert "Detector: gmm. Anomalies planted in held-out rows" in line
+    assert "forest" in line
+    assert "lof" in line

@@ -16,6 +16,8 @@ from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
     from whyflag.detectors.base import Detector
+    from whyflag.table.schema import Schema
+    from whyflag.table.sheet import Sheet
 
 FEWEST_ROWS = 10
 
@@ -37,12 +39,13 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
     query: Query = None,
     detector: Annotated[
-        DetectorName,
+        DetectorName | None,
         typer.Option(
             help="Gaussian mixture, isolation forest, local outlier factor, or a neural network "
-            "(vae, dagmm; needs whyflag\\[torch])."
+            "(vae, dagmm; needs whyflag\\[torch]). If none is named, the mixture, unless forest "
+            "or lof is clearly better at anomalies that are planted in held-out rows."
         ),
-    ] = DetectorName.GMM,
+    ] = None,
     columns: Annotated[
         list[str] | None,
         typer.Option(
@@ -111,7 +114,11 @@ def fit(
         rare=contamination,
         where=name,
     )
-    model = Model.fit(_detector(detector, contamination, seed), schema, sheet, method or [DEFAULT])
+    if detector is None:
+        made = _chosen(schema, sheet, contamination, seed)
+    else:
+        made = _detector(detector, contamination, seed)
+    model = Model.fit(made, schema, sheet, method or [DEFAULT])
     model.save(output)
     with Notes() as notes:
         notes.tell(f"{name}: {note}" for note in (*sheet.notes, *schema.assumed))
@@ -149,6 +156,24 @@ def _types(given: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"--type is given as COLUMN=TYPE, got {each!r}.")
         types[name] = kind
     return types
+
+
+def _chosen(schema: Schema, sheet: Sheet, contamination: float, seed: int) -> Detector:
+    """The detector to take if none is named, and a word on how it was chosen."""
+    from whyflag.detectors.choice import choose_detector
+
+    candidates = {
+        name.value: _detector(name, contamination, seed)
+        for name in (DetectorName.GMM, DetectorName.FOREST, DetectorName.LOF)
+    }
+    rows = schema.encode(sheet).rows.values
+    name, found = choose_detector(candidates, rows, schema.membership, seed)
+    others = ", ".join(f"{each} {100 * area:.0f} %" for each, area in found.items() if each != name)
+    say(
+        f"Detector: {name}. Anomalies planted in held-out rows score above these in "
+        f"{100 * found[name]:.0f} % of pairs ({others}); --detector takes another."
+    )
+    return candidates[name]
 
 
 def _detector(name: DetectorName, contamination: float, seed: int) -> Detector:

@@ -138,6 +138,12 @@ class Schema:
         return tuple(name for each in self.columns for name in each.codec.encoded(each.name))
 
     @property
+    def membership(self) -> BoolMatrix:
+        """Which columns of numbers each column becomes, bool (p, d)."""
+        widths = [len(each.codec.encoded(each.name)) for each in self.columns]
+        return np.repeat(np.eye(len(widths), dtype=np.bool_), widths, axis=1)
+
+    @property
     def players(self) -> dict[str, list[str]]:
         """The columns of numbers of each column that becomes others than itself, by its name."""
         return {
