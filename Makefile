@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 # Tests run in one process for each core, with one thread each.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test kernels check core lowest newest mutants bench docs lock clean
+.PHONY: demo test kernels check core lowest newest mutants fuzz bench docs lock clean
 
 demo: $(VENV)/.core
 	$(BIN)/whyflag demo
@@ -72,6 +72,9 @@ docs: $(VENV)/.dev
 # Which small wrong changes of the numerical core no test notices: docs/design/tests.md.
 mutants: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python -m tests.mutants
+
+fuzz: $(VENV)/.dev
+	WHYFLAG_FUZZ_CASES=20000 $(BIN)/pytest -s tests/table/test_fuzzing.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -110,7 +110,7 @@ def _measure(sizes: Vector, often: Vector) -> float:
     order = np.argsort(sizes)
     sizes, above = sizes[order], often[order][::-1].cumsum()[::-1]
     few = above <= (1 - NEARLY_ALL) * often.sum()
-    jumps = few[1:] & (sizes[1:] > FAR * sizes[:-1]) & (sizes[:-1] > 0)
+    jumps = few[1:] & (sizes[1:] / FAR > sizes[:-1]) & (sizes[:-1] > 0)
     last = int(np.argmax(jumps)) if jumps.any() else len(sizes) - 1
     return float(sizes[last]) if len(sizes) else 0.0
 

@@ -239,7 +239,25 @@ class Schema:
             )
             for each in content["columns"]
         ]
-        return cls(tuple(columns), content["id"], dict(content["left out"]))
+        schema = cls(tuple(columns), content["id"], dict(content["left out"]))
+        schema._try()
+        return schema
+
+    def _try(self) -> None:
+        """Read some cells, so that what does not fit together shows itself now."""
+        cells = np.array(["", "1", "-1e99", "x", "2024-01-01"], dtype=object)
+        sheet = Sheet({str(name): cells for name in self.needed}, np.arange(1, len(cells) + 1))
+        rows = self.encode(sheet).rows.values
+        if not np.isfinite(rows).all():
+            raise ValueError("a column stands for numbers that are none")
+        begin = 0
+        for column, said in zip(self.columns, self.shown(sheet)[0].values(), strict=True):
+            end = begin + len(column.codec.encoded(column.name))
+            if not isinstance(said, str) or not isinstance(
+                column.codec.write(rows[0, begin:end]), str
+            ):
+                raise ValueError(f"what stands for column {column.name!r} can not be written")
+            begin = end
 
     def _names_of(self, sheet: Sheet) -> tuple[Any, ...]:
         named = sheet.cells.get(self.id_column or "")
