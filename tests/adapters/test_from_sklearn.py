@@ -410,8 +410,8 @@ def test_what_cannot_be_explained_says_why(detector, error, message):
 def test_no_warnings_are_silenced_while_neighbours_are_asked(monkeypatch):
     """Filters of warnings belong to all threads: one would silence, or not, those of another."""
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 2)), columns=["a", "b"])
-    detector = LocalOutlierFactor(novelty=True).fit(rows)
-    nameless = LocalOutlierFactor(novelty=True).fit(rows.to_numpy())
+    detector = LocalOutlierFactor(novelty=True, metric="manhattan").fit(rows)
+    nameless = LocalOutlierFactor(novelty=True, metric="manhattan").fit(rows.to_numpy())
     score, filters = as_score(detector), list(warnings.filters)
     seen = []
     own = LocalOutlierFactor.score_samples
