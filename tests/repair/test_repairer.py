@@ -273,6 +273,38 @@ def test_what_is_not_repaired_is_untouched_also_where_it_is_not_normal():
     assert repair.rows[0, 1] == 200.5
 
 
+def test_what_foreign_cells_add_to_one_row_is_nothing_to_the_others():
+    wrong, _ = spoilt("power", lambda value: 1000 * value, n=3)
+    said = EXPLAIN(wrong)
+    repairer, shares = said.repairer, said.values
+    added = np.zeros(shares.shape)
+    added[1, 2] = 1000.0  # a cell of the second row that no normal row has
+    rows = wrong.to_numpy()
+    scores = said.scores + added.sum(axis=1)
+    repair = repairer(rows, scores, shares, range(3), added)
+    for i in (0, 2):
+        assert repair.alternatives[i] == said.repair.alternatives[i]
+        assert repair.contexts[i] == said.repair.contexts[i]
+        np.testing.assert_array_equal(repair.changed[i], said.repair.changed[i])
+    assert repair.contexts[1] is None
+    assert repair.changed[1].sum() == 2
+    assert repair.changed[1, 2]
+    np.testing.assert_array_equal(repair.before, scores)
+    # What is replaced adds nothing any more.
+    np.testing.assert_allclose(repair.scores, said.repair.scores)
+    assert any(repair.contexts[i] is not None for i in (0, 2))
+
+
+def test_a_foreign_cell_that_raises_no_alarm_stays():
+    rows = QUIET[:2].to_numpy()
+    said = EXPLAIN(QUIET[:2])
+    added = np.zeros(said.values.shape)
+    added[0, 2] = 0.5
+    repair = said.repairer(rows, said.scores + added.sum(axis=1), said.values, range(2), added)
+    assert not repair.changed.any()
+    np.testing.assert_allclose(repair.scores, said.scores + added[:, 2])
+
+
 def test_evaluations_are_counted_and_bounded():
     wrong, _ = spoilt("power", lambda value: 1000 * value)
     seen = []

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PowerTransformer, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 
 from planted import NORMAL, PLANTED
 from whyflag import Explainer, as_score
@@ -33,6 +33,14 @@ def test_a_forests_score_is_a_function_of_a_sum_over_its_trees(steps):
     sums = added_up(trees.nodes, trees(PLANTED))
     np.testing.assert_allclose(trees.link(sums), score(PLANTED), rtol=1e-12)
     np.testing.assert_allclose(trees.link.back(score(PLANTED)), sums, rtol=1e-12)
+
+
+def test_behind_two_scalers_slopes_are_those_of_both():
+    forest = IsolationForest(n_estimators=5, random_state=0)
+    pipe = make_pipeline(MinMaxScaler((0, 50)), StandardScaler(), forest).fit(100 * NORMAL)
+    trees = as_score(pipe).need(Trees)
+    np.testing.assert_allclose(trees.slopes, (pipe[0].scale_ / pipe[1].scale_)[trees.sources])
+    assert trees.by_column
 
 
 def test_a_forest_of_scikit_learn_can_be_written_as_trees():
