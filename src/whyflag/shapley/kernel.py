@@ -14,6 +14,7 @@ from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.checks import check_number, check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
 from whyflag.shapley.coalitions import of_size, sample_of_size
+from whyflag.shapley.interactions import Interactions
 
 
 @final
@@ -26,7 +27,7 @@ class Kernel(ShapleySolver):
     leverage of its coalitions (LeverageSHAP, arXiv 2410.01917): all of a size if the share is
     large enough, else a draw. One set of coalitions and one factorisation serve all rows. The
     constraint is eliminated, so the values add up exactly; with a budget of 2^p − 2 or more they
-    are exact.
+    are exact. What the pairs tell about interactions corrects it (`whyflag.shapley.interactions`).
 
     A game that is a sum, as over reference rows, is solved part by part, because each part can
     have coalitions of its own at no cost: the same ones, with the players' roles shuffled. Eight
@@ -119,7 +120,11 @@ class Kernel(ShapleySolver):
             # What a coalition has over its complement, beyond what its size brings at fair shares.
             over = pairs[:, :n_pairs] - pairs[:, n_pairs:] - (full - empty) * plan.size  # r x h
             beyond = over @ plan.influence.T  # r x p
-            errors = plan.standard_errors(over - 2 * beyond @ plan.excess.T)
+            residual = over - 2 * beyond @ plan.excess.T  # r x h
+            if plan.interactions is not None:
+                beyond = beyond + residual @ plan.interactions.correction.T
+                residual = (residual @ plan.interactions.unexpected.T) * (1 - plan.leverage)
+            errors = plan.standard_errors(residual)
             ends += worth[:, :2]
             values += beyond[:, roles]
             variances += errors[:, roles] ** 2
@@ -137,6 +142,7 @@ class _Plan:
     size: Vector  # h: share of the players in the coalition less that in its complement
     influence: Matrix  # p x h: value of each player for one unit that a pair has over
     unseen: Vector  # h: share of the pairs of this size that were not chosen
+    interactions: Interactions | None = None
 
     def standard_errors(self, residual: Matrix) -> Matrix:
         """Standard errors from the residuals of the pairs: (r, h) -> (r, p).
@@ -161,20 +167,30 @@ class _Plan:
         return len(self.coalitions) == 2 ** len(self.influence)
 
     @cached_property
+    def leverage(self) -> Vector:
+        """How far each pair draws the regression towards itself, (h,), the more the fewer."""
+        return np.asarray(2 * np.einsum("ph,hp->h", self.influence, self.excess))
+
+    @cached_property
     def _drawn(self) -> BoolVector:
         return self.unseen > 0
 
     @cached_property
     def _variance(self) -> tuple[Matrix, Matrix]:
         """What squares of residuals, and products of neighbours, add to each player's variance."""
+        ways = [self.influence]
+        if self.interactions is not None:
+            # What a pair adds through what others expect is in part in the residuals of these.
+            # Without it errors are too small, with all of it too large: the mean of both is right.
+            correction = self.interactions.correction
+            back = 2 * (correction @ self.excess) @ self.influence
+            ways.append(self.influence + correction - back)
         drawn = self._drawn
-        influence = self.influence[:, drawn]
-        # A pair draws the regression towards itself, the more the fewer there are (jackknife).
-        leverage = 2 * np.einsum("ph,hp->h", influence, self.excess[drawn])
-        weight = (influence * np.sqrt(self.unseen[drawn]) / (1 - leverage)).T  # drawn x p
-        ends = np.ones((len(weight), 1))
-        ends[[0, -1]] = 0.5
-        return ends * weight**2, weight[1:] * weight[:-1]
+        weight = np.array(ways)[:, :, drawn] / np.sqrt(len(ways))  # ways x p x drawn
+        weight *= np.sqrt(self.unseen[drawn]) / (1 - self.leverage[drawn])
+        squares = (weight**2).sum(axis=0).T  # drawn x p
+        squares[[0, -1]] /= 2
+        return squares, (weight[..., 1:] * weight[..., :-1]).sum(axis=0).T
 
 
 @lru_cache(maxsize=4)
@@ -193,7 +209,9 @@ def _plan(p: int, budget: int, seed: int) -> _Plan:
     ends = np.array([[False] * p, [True] * p])
     coalitions = np.vstack([ends, half, ~half])
     influence = cho_solve(cho_factor(normal), weighted.T)
-    return _Plan(coalitions, excess, 2 * share - 1, influence, unseen)
+    # Where every pair is there, the regression is exact.
+    interactions = Interactions.of(half, influence, excess) if unseen.any() else None
+    return _Plan(coalitions, excess, 2 * share - 1, influence, unseen, interactions)
 
 
 def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector, Vector]:
