@@ -186,12 +186,18 @@ def test_any_encoder(encoder):
     assert found.scores == pytest.approx(-pipe.score_samples(rows))
 
 
-def test_gaps_of_texts_are_written_as_they_came():
-    frame = NORMAL.assign(kind=NORMAL["kind"].astype(object).where(NORMAL["load"] > 10, np.nan))
-    imputer = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
-    pipe = mixture_of(imputer, ["kind"]).fit(frame)
-    found = Explainer(pipe, frame)(frame.iloc[:20])
+@pytest.mark.parametrize("gap", [np.nan, None])
+def test_gaps_of_texts_are_written_as_they_came(gap):
+    kind = NORMAL["kind"].astype(object)
+    kind[NORMAL["load"] < 10] = gap
+    frame = NORMAL.assign(kind=kind)
+    encoder = OneHotEncoder(handle_unknown="error")  # which knows this gap, and not the other one
+    pipe = mixture_of(encoder, ["kind"]).fit(frame)
+    explain = Explainer(pipe, frame)
+    found = explain(frame.iloc[:20])
     assert found.scores == pytest.approx(-pipe.score_samples(frame.iloc[:20]))
+    decoded = explain.prepared.intake.frames.frame(found.data)
+    assert -pipe.score_samples(decoded) == pytest.approx(found.scores)
 
 
 def test_many_texts_share_a_column_and_keep_their_scores():
@@ -412,6 +418,9 @@ def test_a_step_that_takes_the_frame():
 def test_numbers_alone_keep_what_is_known_of_the_score():
     frame = NORMAL[["load", "gears"]]
     pipe = make_pipeline(StandardScaler(), GaussianMixture(1, random_state=0)).fit(frame)
+    assert len(Explainer(pipe, frame).score.abilities) > 2
+    some = make_column_transformer((StandardScaler(), ["load"]), remainder="drop")
+    pipe = make_pipeline(some, GaussianMixture(1, random_state=0)).fit(frame)
     assert len(Explainer(pipe, frame).score.abilities) > 2
     score = as_score(lambda X: (X**2).sum(axis=1), lambda X: 2 * X)
     assert Explainer(score, frame).score.abilities == score.abilities

@@ -294,7 +294,8 @@ def _arrow(cells: Cells, kind: Any) -> Any:
 
 def _cast(cells: Cells, dtype: Any) -> Series:
     """Cells as a column of this type, where it can hold them."""
-    column: Any = pd.Series(cells)
+    # pandas would take texts with None for its own type of texts, in which a gap is another.
+    column: Any = pd.Series(cells, dtype=cells.dtype)
     if isinstance(dtype, pd.DatetimeTZDtype):
         return column.dt.tz_localize("UTC").dt.tz_convert(dtype.tz).astype(dtype)
     if isinstance(dtype, pd.CategoricalDtype):
