@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyflag.nearness import distance, slope
+from whyflag.nearness import bend, distance, slope
 
 MOVES = st.floats(-1e6, 1e6)
 
@@ -29,3 +29,9 @@ def test_the_largest_numbers_there_are_count_nine():
     largest = np.array([-1.7e308, 1e155])
     np.testing.assert_allclose(distance(largest), 9.0)
     np.testing.assert_allclose(slope(largest), 0.0, atol=1e-100)
+
+
+def test_the_bend_is_that_of_the_slope():
+    u, step = np.linspace(-20, 20, 81), 1e-5
+    differences = (slope(u + step) - slope(u - step)) / (2 * step)
+    np.testing.assert_allclose(bend(u), differences, rtol=1e-6, atol=1e-8)

@@ -27,3 +27,14 @@ def test_of_a_single_row_nothing_is_odd_but_what_differs():
     domain = Domain(2)
     look = SecondLook(Expected(np.zeros((1, 2)), domain), domain)
     assert look.is_odd(np.array([[0.0, 0.0], [1.0, 0.0]])).tolist() == [False, True]
+
+
+def test_a_row_is_as_far_as_its_eight_nearest_are_on_average():
+    rows = RNG.normal(size=(400, 2))
+    domain = Domain.infer(rows)
+    look = SecondLook(Expected(rows, domain), domain)
+    x = np.array([0.5, -0.5]) / domain.scale
+    u = rows / domain.scale - x
+    far = np.sort((u**2 / (1 + (u / 3) ** 2)).sum(axis=1))
+    np.testing.assert_allclose(look._far(x), far[:8].mean())
+    np.testing.assert_allclose(look._far(x, skip=1), far[1:9].mean())
