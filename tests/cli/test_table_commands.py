@@ -1,8 +1,10 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from io import StringIO
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -113,6 +115,20 @@ def test_a_report_is_a_page(explained):
     assert "Why were these rows of odd.csv flagged?" in text
     assert "1 of 3 rows raises an alarm" in text
     assert "near (" in text
+
+
+def test_a_page_shows_of_each_row_its_own_cells(explained):
+    page = explained(name="report.html").read_text(encoding="utf-8")
+    lines = explained(name="o.jsonl").read_text(encoding="utf-8").splitlines()
+    said = {record["id"]: record["sentence"] for record in map(json.loads, lines)}
+    rows = {row.split('"', 1)[0]: row for row in page.split('<article id="row-')[1:]}
+    assert list(rows) == ["heavy", "also%20fine", "fine"]  # not in the order of the file
+    for _, row in ODD.iterrows():
+        shown = rows[quote(row["name"])]
+        assert said[row["name"]].split(";")[0] in shown
+        words = re.sub("<[^>]*>", " ", shown).split()
+        for cell in (f"{row['size']:g}", f"{row['weight']:g}", row["colour"]):
+            assert cell in words
 
 
 def test_a_report_without_alarms_has_nothing_to_say(folder, tmp_path):

@@ -131,7 +131,9 @@ class ScoredFile:
                     said = True
                 chosen = np.flatnonzero(flagged | (not self._only_flagged))
                 if self._most is not None:
-                    chosen = chosen[np.argsort(-scores[chosen], kind="stable")[: self._most]]
+                    # In the order of the file: rows and their cells are taken by the same places.
+                    best = np.argsort(-scores[chosen], kind="stable")[: self._most]
+                    chosen = np.sort(chosen[best])
                 if not len(chosen):
                     continue
                 part = Scored(
