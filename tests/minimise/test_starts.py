@@ -108,6 +108,9 @@ def test_a_normal_plateau_is_entered_where_it_begins(gradient):
     found = ends(score, [[0.0], [5.0]], [[8.0]], basin="nearest")
     assert found.point.tolist() == [[3.0], [5.0]]  # 3/8 of the way, and none of it
     assert ends(score, [[0.0]], [[8.0]]).point.tolist() == [[8.0]]
+    # A row out of bounds goes the way from where it enters them.
+    entering = ends(score, [[-4.0]], [[8.0]], basin="nearest", lower=0.0, upper=10.0)
+    assert entering.point.tolist() == [[3.0]]
 
 
 def test_near_is_counted_in_scales_of_the_columns():
