@@ -193,9 +193,9 @@ def test_every_evaluation_of_a_row_is_counted():
     seen.clear()
     attribution = explain(flagged())
     # How typical rows score is asked once for all, and whether the score jumps beside them: there
-    # two differences of each column, of two widths.
+    # two differences of each column, of three widths.
     k, d = explain.domain.typical.shape
-    shared = k + k * (1 + 2 * 2 * d)
+    shared = k * (1 + 2 * 3 * d)
     assert attribution.n_evaluations == sum(map(len, seen)) - shared
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import whyflag.model
 from whyflag.detectors import GMM
-from whyflag.distribution import Distribution
+from whyflag.distribution import LEVELS, Distribution
 from whyflag.files.documents import write_document
 from whyflag.model import Model
 from whyflag.table import Table
@@ -172,7 +172,8 @@ def test_code_in_a_strangers_folder_is_not_run(tmp_path, capsys):
 def test_distributions_are_quantiles_and_means():
     rows = np.column_stack([np.arange(101.0), np.r_[np.zeros(76), np.ones(25)]])
     normal = Distribution.of(rows)
-    assert normal.quantiles[20, 0] == 50
+    assert normal.quantiles[len(LEVELS) // 2, 0] == 50
+    assert normal.quantiles[[0, -1], 0].tolist() == [0, 100]
     assert normal.mean[1] == pytest.approx(25 / 101)
     again = Distribution.from_json(json.loads(json.dumps(normal.to_json())))
     assert again.quantiles == pytest.approx(normal.quantiles)
