@@ -258,7 +258,8 @@ def _descent(
     """
     left = None if loose is None else loose.astype(np.float64)
     q = _along(left, slope).copy(order="F")
-    curvature = np.zeros(len(q))  # along each problem's newest move
+    # Along each problem's newest move; a metric knows it of all directions.
+    curvature = np.full(len(q), 0.0 if metric is None else 1.0)
     turns = []
     for turn in past:
         if not turn.shown.any():
@@ -276,7 +277,6 @@ def _descent(
     informed = curvature > 0
     if metric is not None:
         q = metric.apply(q, loose)
-        informed[:] = True
     else:
         q /= np.where(informed, curvature, 1.0)[:, None]
     for move, turned, weight, alpha in reversed(turns):
