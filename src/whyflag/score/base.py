@@ -21,7 +21,7 @@ DIGITS = 1e-10  # of a score: what normal rows differ by less is rounding
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Score:
     """An anomaly score e(x), high = anomalous, and what else is known of it.
 
@@ -45,6 +45,8 @@ class Score:
     >>> score = Score(lambda X: (X**2).sum(axis=1), n_features=2)
     >>> score(np.array([[3.0, 4.0]]))
     array([25.])
+    >>> score
+    Score(the score, 2 features, nothing else known)
     """
 
     function: Callable[[Matrix], Vector]
@@ -55,6 +57,11 @@ class Score:
     unit: float | None = None
     name: str = "the score"
     audit: Audit | None = None
+
+    def __repr__(self) -> str:
+        many = "any number of" if self.n_features is None else self.n_features
+        known = [type(ability).__name__ for ability in self.abilities] or ["nothing else known"]
+        return f"Score({self.name}, {many} features, {', '.join(known)})"
 
     def __call__(self, X: Matrix) -> Vector:
         """Score rows: (n, d) -> (n,)."""
