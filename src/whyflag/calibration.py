@@ -17,7 +17,7 @@ SPREAD = 256  # others that are kept, evenly spread
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
     """An alarm, and the scores of held-out normal rows behind it.
 
@@ -31,8 +31,8 @@ class Calibration:
         ranks: Which of the n each of these is, from 1, (k,).
 
     >>> normal = Calibration.of(np.arange(1.0, 200.0), asked=0.01)
-    >>> normal.threshold, normal.promised
-    (198.0, 0.01)
+    >>> normal
+    Calibration(alarm above 198: at most 1 % of normal rows, by 199 rows that were held out)
     >>> normal.severity(np.array([0.0, 100.0, 1e6])).round(1).tolist()
     [0.0, 49.7, 100.0]
     """
@@ -58,6 +58,9 @@ class Calibration:
         spread = np.unique(np.linspace(0, low - 1, SPREAD).round()) if low else np.empty(0)
         kept = np.concatenate([spread, np.arange(low, n)]).astype(np.int64)
         return cls(threshold, asked, promised, n, ordered[kept], kept + 1)
+
+    def __repr__(self) -> str:
+        return f"Calibration(alarm above {self.threshold:.4g}: {self.promise})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Calibration) and self.to_json() == other.to_json()
