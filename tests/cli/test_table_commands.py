@@ -606,3 +606,14 @@ def test_fit_says_which_detector_it_took_and_why(folder, tmp_path):
     assert "Detector: gmm. Anomalies planted in held-out rows" in line
     assert "forest" in line
     assert "lof" in line
+
+
+def test_a_row_that_is_normal_but_for_a_gap_has_no_remark(tmp_path):
+    pd.DataFrame({"a": [3] * 40, "b": ["x"] * 40}).to_csv(tmp_path / "n.csv", index=False)
+    (tmp_path / "odd.csv").write_text("a,b\n3,\n4,x\n3,y\n", encoding="utf-8")
+    assert run("fit", tmp_path / "n.csv", "-o", tmp_path / "m").exit_code == 0
+    said = run("explain", tmp_path / "m", tmp_path / "odd.csv", "--format", "jsonl")
+    rows = [json.loads(line) for line in said.stdout.splitlines()]
+    assert [row["culprits"][0]["feature"] for row in rows] == ["b", "a", "b"]
+    assert [row["flagged"] for row in rows] == [True] * 3
+    assert [row["remark"] for row in rows] == [None] * 3

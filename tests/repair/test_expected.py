@@ -56,13 +56,23 @@ def test_more_columns_than_rows():
     assert np.isfinite(expected(rows, rows[0], [3])).all()
 
 
-def test_of_equally_near_rows_the_first_count():
+def test_of_equally_near_rows_some_from_all_over_count():
     rows = np.repeat(RNG.normal(size=(5, 2)), 10, axis=0)
     domain = Domain.infer(rows)
     far = np.zeros((50, 1))
     noise = 1e-13 * RNG.normal(size=far.shape)
     what = Expected(rows, domain)
-    assert what.nearest(far + noise)[:, 0].tolist() == list(range(8))
+    found = what.nearest(far + noise)[:, 0]
+    assert found.tolist() == what.nearest(far)[:, 0].tolist()
+    assert {k // 10 for k in found.tolist()} == set(range(5))
+
+
+def test_what_is_expected_does_not_hang_on_how_rows_are_sorted():
+    a = np.sort(RNG.normal(100, 10, size=400))
+    rows = np.column_stack([a, np.tile([1.0, 0.0], 200), np.tile([0.0, 1.0], 200)])
+    for some in (rows, rows[::-1]):
+        of_first = expected(some, np.array([200.0, 1.0, 0.0]), [0])[0]
+        assert of_first == pytest.approx(np.median(a), abs=5)
 
 
 def test_features_are_known_by_what_they_go_with():

@@ -153,7 +153,9 @@ class Attribution(Contributions):
             return np.zeros(len(self), dtype=np.bool_)
         above = self.base_values > self.threshold
         if self.reference is not None:
-            above |= (self.reference == self.data).all(axis=1)
+            itself = (self.reference == self.data).all(axis=1)
+            # With a cell that no normal row has, `data` is the row with another in its place.
+            above |= itself if self.added is None else itself & ~self.added.any(axis=1)
         return above & self.flagged
 
     @property

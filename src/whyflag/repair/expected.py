@@ -13,6 +13,7 @@ from whyflag.nearness import distance
 LOOKED_AT = 2000  # normal rows, at most
 NEAR = 8  # rows that count
 FAR = 4.0  # scales: a value that is further away predicts no more than one that is so far
+GOLDEN = (5**0.5 - 1) / 2  # its multiples lie evenly between whole numbers, however many they are
 RIDGE = 0.01  # of a variance, so that columns that go together exactly can be told apart
 
 
@@ -41,7 +42,8 @@ class Expected:
         ridge = RIDGE + z.shape[1] / len(z)
         self._precision = np.linalg.inv(covariance + ridge * np.eye(z.shape[1]))  # d x d
         self._z = z
-        self._order = np.arange(len(z)) * (1e-7 / len(z))  # of equally near rows the first
+        # Of equally near rows some from all over: those of a file may be sorted.
+        self._order = np.arange(len(z)) * GOLDEN % 1.0 * 1e-7
 
     def _scaled(self, X: Matrix) -> Matrix:
         return np.clip((X - self._center) / self._domain.scale, -FAR, FAR)
