@@ -617,3 +617,20 @@ def test_a_row_that_is_normal_but_for_a_gap_has_no_remark(tmp_path):
     assert [row["culprits"][0]["feature"] for row in rows] == ["b", "a", "b"]
     assert [row["flagged"] for row in rows] == [True] * 3
     assert [row["remark"] for row in rows] == [None] * 3
+
+
+def test_a_gap_is_filled_by_what_the_rest_of_the_row_says(tmp_path):
+    net = np.random.default_rng(0).lognormal(6, 0.7, 300).round(2)
+    land = np.where(np.arange(300) % 3, "DE", "CH")
+    tax = (net * np.where(land == "DE", 0.19, 0.08)).round(2)
+    rows = pd.DataFrame({"net": net, "tax": tax, "land": land})
+    rows.to_csv(tmp_path / "n.csv", index=False)
+    (tmp_path / "odd.csv").write_text("net,tax,land\n1000,,DE\n1000,190,PL\n", encoding="utf-8")
+    said = run("fit", tmp_path / "n.csv", "-o", tmp_path / "m", "--detector", "forest")
+    assert said.exit_code == 0
+    said = run("explain", tmp_path / "m", tmp_path / "odd.csv", "--format", "jsonl")
+    gap, new = (json.loads(line)["culprits"][0] for line in said.stdout.splitlines())
+    assert gap["feature"] == "tax"
+    assert float(gap["normal"]) == pytest.approx(190, rel=0.15)  # the median is about 70
+    assert float(gap["lower"]) < 190 < float(gap["upper"])
+    assert (new["feature"], new["normal"]) == ("land", "DE")  # CH is the rarest

@@ -291,8 +291,29 @@ def test_what_foreign_cells_add_to_one_row_is_nothing_to_the_others():
     assert repair.changed[1, 2]
     np.testing.assert_array_equal(repair.before, scores)
     # What is replaced adds nothing any more.
-    np.testing.assert_allclose(repair.scores, said.repair.scores)
+    np.testing.assert_allclose(repair.scores, EXPLAIN.score(repair.rows))
+    np.testing.assert_allclose(repair.scores[[0, 2]], said.repair.scores[[0, 2]])
     assert any(repair.contexts[i] is not None for i in (0, 2))
+
+
+def test_in_place_of_a_foreign_cell_stands_what_the_rest_leads_one_to_expect():
+    rng = np.random.default_rng(0)
+    net = rng.uniform(100, 1000, size=500)
+    rows = np.column_stack([net, 0.2 * net, rng.normal(size=500)])
+    score = as_score(lambda X: np.abs(X - rows.mean(axis=0)).max(axis=1), n_features=3)
+    said = Explainer(replace(score, threshold=600.0), rows)(np.array([[900.0, 110.0, 0.0]] * 2))
+    added = np.array([[0.0, 5000.0, 0.0]] * 2)  # 110 stands for a gap, and is quiet as well
+    unknown = np.array([[False, True, False], [False, False, False]])
+    repair = said.repairer(
+        said.data, said.scores + 5000, said.values + added, range(2), added, unknown
+    )
+    assert repair.changed.tolist() == [[False, True, False]] * 2
+    assert repair.rows[0, 1] == pytest.approx(180, rel=0.05)
+    assert repair.rows[1, 1] == 110  # the number itself is known, but for its sign
+    assert (repair.lower[:, 1] < repair.rows[:, 1]).all()
+    assert (repair.rows[:, 1] < repair.upper[:, 1]).all()
+    np.testing.assert_array_equal(repair.data, said.data)
+    np.testing.assert_allclose(repair.scores, score(repair.rows))
 
 
 def test_a_foreign_cell_that_raises_no_alarm_stays():

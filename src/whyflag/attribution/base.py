@@ -18,7 +18,7 @@ from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
 from whyflag.records import join_rows, per_row, select_rows
 from whyflag.repair import Repair, Repairer
-from whyflag.table.codec import Codec, States
+from whyflag.table.codec import Codec, State, States
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,12 @@ class Attribution(Contributions):
                 "This attribution does not know its detector, so that it cannot be repaired: "
                 "ask an Explainer, `explain.repair(X)`."
             )
-        return self.repairer(self.data, self.scores, self.shares, self.row_names, self.added)
+        # Of a number with a sign that none had, the number itself stands in.
+        told = (State.USUAL, State.NEGATIVE)
+        unknown = None if self.states is None else ~np.isin(self.states, told)
+        return self.repairer(
+            self.data, self.scores, self.shares, self.row_names, self.added, unknown
+        )
 
     @property
     def n_evaluations(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.nearness import distance
@@ -56,14 +56,25 @@ class Repairer:
         shares: Matrix,
         row_names: Sequence[Any],
         added: Matrix | None = None,
+        unknown: BoolMatrix | None = None,
     ) -> Repair:
         """Repair rows (n, d) with these scores and shares of their features, (n, p).
 
-        `added` is what cells that no normal row has add to the scores, (n, p). In the rows typical
-        values stand for them, and these are their repair, where they need one.
+        `added` is what cells that no normal row has add to the scores, (n, p). In the rows other
+        values stand for them. Where these are no more than typical ones, in the features `unknown`,
+        bool (n, p), their repair is what the rest of the row leads one to expect.
         """
         if added is not None and added.any():
-            seen = self(X, scores - added.sum(axis=1), shares, row_names)
+            # Cells that are replaced whatever the rest of the row is.
+            replaced = added > self._alarm - self._normal_scores.min()
+            filled, before, tried = self._filled(
+                X,
+                scores - added.sum(axis=1),
+                replaced if unknown is None else replaced & unknown,
+            )
+            seen = self(filled, before, shares, row_names)
+            seen = self._with_ranges(seen, replaced)
+            seen = replace(seen, data=X, evaluations=seen.evaluations + tried)
             return _with_foreign(seen, scores, added)
         whole = self._unchanged(X, scores, row_names)
         flagged = np.flatnonzero(scores > self._alarm)
@@ -75,6 +86,38 @@ class Repairer:
                 bar.update(len(now))
         order = np.concatenate([np.flatnonzero(scores <= self._alarm), flagged])
         return select_rows(join_rows(parts), np.argsort(order))
+
+    def _filled(
+        self, X: Matrix, scores: Vector, unknown: BoolMatrix
+    ) -> tuple[Matrix, Vector, IntVector]:
+        """Rows with what is expected in these features, their scores, and how many were tried.
+
+        The first that raises no alarm; where all do, the one with the lowest score.
+        """
+        unknown = unknown & self._values.movable
+        filled, scores, n_tried = X.copy(), scores.copy(), np.zeros(len(X), dtype=np.int64)
+        for i in np.flatnonzero(unknown.any(axis=1)):
+            expected = self._values.together(X[i], unknown[i], np.ones(unknown.shape[1]))
+            tried = np.vstack([expected, X[i]])
+            found = evaluate(self.score, tried)
+            quiet = found <= self._alarm
+            best = quiet.argmax() if quiet.any() else found.argmin()
+            filled[i], scores[i], n_tried[i] = tried[best], found[best], len(tried)
+        return filled, scores, n_tried
+
+    def _with_ranges(self, repair: Repair, features: BoolMatrix) -> Repair:
+        """How far numbers of more features of repaired rows can be moved."""
+        quiet = (repair.scores <= self._alarm)[:, None]
+        columns = (features & ~repair.changed & quiet) @ self.domain.membership  # n x d
+        trials = Trials(self.score, self.domain.membership, len(repair))
+        numbers = columns & ~self._patterned
+        lower, upper = ranges(repair.rows, numbers, trials, self._inside, self._alarm)
+        return replace(
+            repair,
+            lower=np.where(numbers, lower, repair.lower),
+            upper=np.where(numbers, upper, repair.upper),
+            evaluations=repair.evaluations + trials.count,
+        )
 
     def _unchanged(self, X: Matrix, scores: Vector, row_names: Sequence[Any]) -> Repair:
         """Rows as they are."""
@@ -186,7 +229,11 @@ class Repairer:
 
     @cached_property
     def _is_quiet(self) -> BoolVector:
-        return evaluate(self.score, self._expected.rows) <= self._alarm
+        return self._normal_scores <= self._alarm
+
+    @cached_property
+    def _normal_scores(self) -> Vector:
+        return evaluate(self.score, self._expected.rows)
 
     @property
     def _knows_alarm(self) -> bool:
