@@ -92,6 +92,23 @@ def test_given_rows_take_the_place_of_copies():
         calibrate(lambda X: X[:, 0], ROWS)
 
 
+@pytest.mark.parametrize(
+    ("X", "rate", "said"),
+    [
+        (ROWS[:1], 0.01, "`X` must have at least two rows"),
+        (ROWS[:0], 0.01, "`X` must have at least one row"),
+        (ROWS[:, :2], 0.01, r"`X` must have shape \(n, 3\), got \(300, 2\)"),
+        (np.nan, 0.01, r"`X` must have shape \(n, d\)"),
+        (ROWS, 0.6, "`rate` must be a finite number, above 0 and at most 0.5, got 0.6"),
+    ],
+)
+def test_what_can_not_be_calibrated_is_refused_before_a_copy_is_fitted(X, rate, said, monkeypatch):
+    detector = GMM().fit(ROWS)
+    monkeypatch.setattr("whyflag.held_out.held_out_scores", None)
+    with pytest.raises(ValueError, match=said):
+        calibrate(detector, X, rate)
+
+
 def test_frames_are_taken_by_their_columns():
     frame = pd.DataFrame(ROWS, columns=["a", "b", "c"])
     normal = calibrate(GMM().fit(frame), frame)

@@ -10,11 +10,11 @@ import numpy as np
 
 from whyflag.arrays import IntVector, Vector
 from whyflag.calibration import Calibration
-from whyflag.checks import check_whole
+from whyflag.checks import check_number, check_whole
 from whyflag.intake import scores_of
 from whyflag.progress import steps
 from whyflag.score import unit_from
-from whyflag.table.holders import in_hand, length, take
+from whyflag.table.holders import in_hand, take
 
 FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
 MOST = 10_000  # rows that are held out where there are many
@@ -44,13 +44,18 @@ def calibrate(
     >>> f"{normal.promised:.4f} by {normal.n} rows"
     '0.0100 by 300 rows'
     """
+    check_number("rate", rate, above=0, at_most=0.5)
     if held_out is not None:
         return Calibration.of(scores_of(detector, held_out, "held_out"), rate)
     X = in_hand(X)
-    parts = [
-        Part(take(X, seen), take(X, seen), take(X, held))
-        for seen, held in folds_of(length(X), seed)
-    ]
+    # What can not be scored is refused before anything is fitted.
+    n = len(scores_of(detector, X))
+    if n < 2:
+        raise ValueError(
+            "`X` must have at least two rows, of which some are held out, got one: give rows that "
+            "the detector has not seen as `held_out`."
+        )
+    parts = [Part(take(X, seen), take(X, seen), take(X, held)) for seen, held in folds_of(n, seed)]
     return Calibration.of(held_out_scores(detector, parts), rate)
 
 

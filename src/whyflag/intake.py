@@ -60,6 +60,8 @@ def scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
             raise ValueError(f"The score must be finite, got {found[row]} at row {row}.")
         return found
     rows = read_table(X, name=name).values
+    if score.n_features not in (None, rows.shape[1]):
+        raise ValueError(f"`{name}` must have shape (n, {score.n_features}), got {rows.shape}.")
     return evaluate(score, rows, batch_size(rows.shape[1], CALL))
 
 

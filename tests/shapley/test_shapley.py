@@ -455,3 +455,13 @@ def test_a_sample_has_the_right_size_and_no_pair_twice(p, size, count):
     both = np.vstack([drawn, ~drawn])
     assert len(drawn) == count
     assert len(np.unique(both, axis=0)) == 2 * count
+
+
+def test_gross_values_have_standard_errors_that_are_numbers():
+    """Though their squares are none."""
+    few = FunctionGame(12, lambda z: z[:, :5].all(axis=1) * 1.0)
+    gross = FunctionGame(12, lambda z: z[:, :5].all(axis=1) * 1e200)
+    for game, other in ((few, gross), (SumGame(few, few), SumGame(gross, gross))):
+        one, many = Kernel().solve(game), Kernel().solve(other)
+        assert (one.standard_errors > 0).all()
+        np.testing.assert_allclose(many.standard_errors, 1e200 * one.standard_errors, rtol=1e-9)

@@ -111,7 +111,7 @@ class Kernel(ShapleySolver):
         """Ends, values and standard errors of some rows: r x 2, r x p, r x p."""
         p, n_pairs = game.n_players, len(plan.excess)
         parts = [game] if plan.complete else parts_of(game)
-        ends, values, variances = (np.zeros((len(rows), width)) for width in (2, p, p))
+        ends, values, errors = (np.zeros((len(rows), width)) for width in (2, p, p))
         rng = np.random.default_rng(self.seed)
         roles = np.arange(p)
         for part in parts:
@@ -124,13 +124,13 @@ class Kernel(ShapleySolver):
             if plan.interactions is not None:
                 beyond = beyond + residual @ plan.interactions.correction.T
                 residual = (residual @ plan.interactions.unexpected.T) * (1 - plan.leverage)
-            errors = plan.standard_errors(residual)
+            of_part = plan.standard_errors(residual)
             ends += worth[:, :2]
             values += beyond[:, roles]
-            variances += errors[:, roles] ** 2
+            errors = np.hypot(errors, of_part[:, roles])
             roles = rng.permutation(p)
         gain = ends[:, 1] - ends[:, 0]
-        return ends, close_gap(values + gain[:, None] / p, gain), np.sqrt(variances)
+        return ends, close_gap(values + gain[:, None] / p, gain), errors
 
 
 @dataclass(frozen=True)
@@ -156,10 +156,13 @@ class _Plan:
             p = len(self.influence)
             return np.full((len(residual), p), 0.0 if self.complete else np.inf)
         error = residual[:, self._drawn]  # r x drawn
+        # In parts of the largest: squares of gross scores are no numbers.
+        largest = np.abs(error).max(axis=1, keepdims=True)
+        error = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
         squares, products = self._variance
         # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
         variance = error**2 @ squares - (error[:, 1:] * error[:, :-1]) @ products
-        return np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
+        return largest * np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
 
     @property
     def complete(self) -> bool:
