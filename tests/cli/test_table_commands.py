@@ -634,3 +634,17 @@ def test_a_gap_is_filled_by_what_the_rest_of_the_row_says(tmp_path):
     assert float(gap["normal"]) == pytest.approx(190, rel=0.15)  # the median is about 70
     assert float(gap["lower"]) < 190 < float(gap["upper"])
     assert (new["feature"], new["normal"]) == ("land", "DE")  # CH is the rarest
+
+
+def test_what_can_not_be_learnt_is_said_in_words(folder, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("mine", encoding="utf-8")
+    said = run("fit", folder / "normal.csv", "-o", taken)
+    assert (said.exit_code, taken.read_text(encoding="utf-8")) == (1, "mine")
+    assert "is a file: name a folder with -o" in said.stderr
+    assert run("fit", folder / "normal.csv", "-o", tmp_path / "m", "--seed", "-1").exit_code == 2
+    numbers = "a\n" + "\n".join(map(str, range(1, 41)))
+    (tmp_path / "ids.csv").write_text(numbers, encoding="utf-8")
+    said = run("fit", tmp_path / "ids.csv", "-o", tmp_path / "m")
+    assert said.exit_code == 1
+    assert "'a': it names the rows" in said.stderr

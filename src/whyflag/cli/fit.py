@@ -83,7 +83,7 @@ def fit(
     contamination: Annotated[
         float, typer.Option(help="Part of the normal rows that may raise an alarm.")
     ] = 0.01,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Learn from normal rows what is normal."""
@@ -93,6 +93,8 @@ def fit(
     from whyflag.table.schema import Schema
     from whyflag.table.sheet import Sheet
 
+    if output.exists() and not output.is_dir():
+        raise ValueError(f"{output} is a file: name a folder with -o.")
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)

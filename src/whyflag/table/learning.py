@@ -51,6 +51,8 @@ def learn(
     if id_column is not None:
         left.pop(id_column, None)
     if not codecs:
+        if id_column is not None:
+            left[id_column] = "it names the rows"
         why = "; ".join(f"{name!r}: {reason}" for name, reason in left.items())
         raise ValueError(f"{where} has no column that counts: {why or 'all are left out'}.")
     limit = rare * len(sheet) / len(codecs)
