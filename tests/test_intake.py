@@ -161,11 +161,52 @@ def test_a_value_that_the_pipeline_refuses_is_named(threshold):
         Explainer(strict, NORMAL)(rows)
 
 
+def test_a_cell_that_is_not_to_blame_is_not_named():
+    def score(rows):
+        with np.errstate(over="ignore"):
+            return (rows["load"].to_numpy() - 20.0) ** 2 + (rows["kind"] == "drill") * 1.0
+
+    rows = NORMAL.iloc[:4].copy()
+    rows.iloc[2:, 1] = "drill"
+    rows.iloc[3, 2] = 1e200  # whose square is no number
+    with pytest.raises(ValueError, match="got inf at row 3, even with typical values"):
+        Explainer(score, NORMAL)(rows)
+
+
+def test_lists_of_rows_keep_the_types_of_their_cells(pipeline):
+    explain = Explainer(pipeline, NORMAL)
+    rows = odd_rows()
+    found = explain([list(row) for row in rows.itertuples(index=False)])
+    np.testing.assert_array_equal(found.values, explain(rows).values)
+
+
+def test_a_row_that_is_no_table_is_refused_with_how_to_take_one(pipeline):
+    row = NORMAL.iloc[0]
+    with pytest.raises(ValueError, match=r"`X` must have .* got a Series .*iloc\[\[i\]\]"):
+        Explainer(pipeline, NORMAL)(row)
+    with pytest.raises(ValueError, match=r"`background` must have .* got a Series"):
+        Explainer(pipeline, row)
+
+
 def test_a_text_in_a_number_is_named(pipeline):
     rows = NORMAL.iloc[:2].astype({"load": object})
     rows.iloc[1, 2] = "broken"
     with pytest.raises(ValueError, match="refuses row 1, where column 'load' has 'broken', which"):
         Explainer(pipeline, NORMAL)(rows)
+
+
+@pytest.mark.parametrize("column", ["load", "gears"])
+def test_a_text_in_a_number_that_the_detector_takes_shares_with_other_odd_cells(column):
+    def score(rows):
+        number = pd.to_numeric(rows[column].astype(object), errors="coerce").astype(float)
+        return 30.0 * number.isna().to_numpy() + 10.0 * (rows["kind"] == "drill").to_numpy()
+
+    rows = NORMAL.iloc[:2].astype({column: object})
+    rows.loc[1, [column, "kind"]] = ["broken", "drill"]
+    found = Explainer(score, NORMAL)(rows)
+    by_name = dict(zip(found.feature_names, found.values[1], strict=True))
+    assert found.scores.tolist() == [0.0, 40.0]
+    assert (by_name[column], by_name["kind"]) == (30.0, 10.0)
 
 
 @pytest.mark.parametrize(

@@ -201,11 +201,13 @@ class _Foreign:
         """What each such cell adds to the score of its row: (n, c)."""
         foreign = self.states != State.USUAL
         asked = _asked_of_all(self.intake.asked, self.X, len(names))
-        for i in np.flatnonzero(~np.isfinite(asked)).tolist():
-            refused = foreign[i] & (self.states[i] != State.GAP)
-            if refused.any():
-                self._refuse(i, int(np.argmax(refused)), names[i])
-        seen = evaluate(self.score, self.values)
+        refused = ~np.isfinite(asked)[:, None] & foreign & (self.states != State.GAP)
+        for i, j in np.argwhere(refused).tolist():
+            if not self._is_taken(i, j, alarm):
+                self._refuse(i, j, names[i])
+        seen = self._seen(names)
+        for i, j in np.argwhere(refused).tolist():
+            self._refuse(i, j, names[i])
         added = np.zeros(foreign.shape)
         for i, cells in enumerate(foreign):
             if not np.isfinite(asked[i]):
@@ -216,6 +218,29 @@ class _Foreign:
             if abs(left) > rounding(asked[[i]], seen[[i]], self.values[[i]])[0]:
                 added[i, cells] = left * self._parts(i, np.flatnonzero(cells), float(seen[i]))
         return added
+
+    def _is_taken(self, i: int, j: int, alarm: _Alarm) -> bool:
+        """Whether the detector takes a cell in a typical row: if so, it is not to blame."""
+        if alarm.rows is None:
+            return False
+        own = self.frames.cells_of(take(self.X, np.array([i])), j)
+
+        def with_cell(Z: Matrix) -> Vector:
+            return self.intake.asked(self.frames.frame(Z, instead=own))
+
+        return bool(np.isfinite(_answer(with_cell, typical(alarm.rows)[None], 1)[0]))
+
+    def _seen(self, names: Sequence[Any]) -> Vector:
+        """Scores with typical values in the place of such cells, (n,)."""
+        found = self.score(self.values)
+        check_answer(found, self.values, self.score.name)
+        if not np.isfinite(found).all():
+            i = int(np.argmin(np.isfinite(found)))
+            raise ValueError(
+                f"The score must be finite, got {found[i]} at row {names[i]!r}, even with "
+                "typical values in the place of cells that no normal row has."
+            )
+        return found
 
     def _parts(self, i: int, cells: IntVector, seen: float) -> Vector:
         """What part of what is left belongs to each cell, by what it does alone."""

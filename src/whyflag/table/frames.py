@@ -305,6 +305,9 @@ def _cast(cells: Cells, dtype: Any) -> Series:
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return column.astype(object)
     kind = getattr(dtype, "kind", "O")
+    texts = cells.dtype.kind == "O" and any(isinstance(each, str) for each in cells)
+    if kind in "iufb" and texts:
+        return column  # a text among numbers, as it came
     if kind in "iu" and not (cells == np.floor(cells.astype(np.float64))).all():
         # What is no whole number, or none at all, is not made one.
         nullable = not isinstance(dtype, np.dtype)

@@ -30,6 +30,20 @@ def in_hand(X: Any, name: str = "X") -> Any:
                 f"{max(1, MOST_DENSE // d)} at most."
             )
         return np.asarray(X.toarray(), dtype=np.float64)
+    if hasattr(X, "iloc") and not hasattr(X, "columns"):
+        raise ValueError(
+            f"`{name}` must have shape (n, d), got a Series of shape {X.shape}. A row of a "
+            "DataFrame is frame.iloc[[i]]."
+        )
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple):
+        return _whole_rows(X)
+    return X
+
+
+def _whole_rows(X: Sequence[Sequence[Any]]) -> Any:
+    """Rows of which each cell keeps its type, where numpy would make texts of all."""
+    if any(isinstance(cell, str | bytes) for row in X for cell in row):
+        return np.array(X, dtype=object)
     return X
 
 
