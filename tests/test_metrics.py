@@ -49,7 +49,7 @@ TIED = arrays(np.float64, 5, elements=st.sampled_from([0.0, 1.0, 2.0]))
 GUILTY = arrays(np.bool_, 5).filter(lambda g: g.any() and not g.all())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(values=TIED, guilty=GUILTY)
 def test_ties_count_as_the_average_over_their_orders(values, guilty):
     rows, marks = values[None], guilty[None]

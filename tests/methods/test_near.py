@@ -129,6 +129,17 @@ def test_the_reference_of_a_single_column_is_the_nearest_whatever_the_order():
         assert 19 < said.reference[0, 0] < 22
 
 
+def test_rounding_is_no_bond_between_columns_where_rows_are_repeated():
+    """Each row's neighbours are its copies: only rounding sets them apart."""
+    rng = np.random.default_rng(0)
+    normal = np.repeat(correlated_rows(40, 6, seed=1), 10, axis=0)
+    rows, _ = plant(correlated_rows(20, 6, seed=2), 3.0, seed=3)
+    values = Explainer(DETECTOR, normal, NEAR())(rows).values
+    shaken = normal * (1 + 1e-13 * rng.normal(size=normal.shape))
+    changed = Explainer(DETECTOR, shaken, NEAR())(rows).values
+    np.testing.assert_allclose(changed, values, rtol=0, atol=1e-6 * np.abs(values).max())
+
+
 def test_fixed_columns_and_groups_keep_together():
     domain = Domain(6, players={"pair": [0, 1]}, fixed=[2])
     said = Explainer(DETECTOR, NORMAL, domain=domain)(PLANTED)

@@ -89,7 +89,7 @@ def test_the_base_is_what_the_units_make():
     np.testing.assert_allclose(attribution.base_values, np.log(scale).sum(), atol=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
 def test_values_fall_along_the_order_and_keep_the_sum(gains):
     values = consistent(np.array(gains))

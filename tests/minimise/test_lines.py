@@ -74,15 +74,17 @@ def test_a_point_is_in_the_box_of_one_leaf_of_each_tree():
 
 
 @pytest.mark.usefixtures("by_both")
-@pytest.mark.parametrize("gamma", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize(("gamma", "leash"), [(0.0, 0), (0.01, 0), (1.0, 0), (0.01, 0.1)])
 @pytest.mark.parametrize(
     "known",
     [FOREST, prepared(StandardScaler()), prepared(max_features=0.5)],
     ids=["forest", "scaled", "some columns"],
 )
-def test_no_column_alone_has_a_lower_point(known, gamma):
-    """Every cell of every column is tried, at three values."""
+def test_no_column_alone_has_a_lower_point(known, gamma, leash):
+    """Every cell of every column is tried; on a leash from where a row enters its bounds."""
     problems = Problems(known.score, X[:21], KEEP[:21], known.domain, gamma=gamma)
+    problems = problems.on_leash(np.full(21, leash), problems.start)
+    assert (problems.entry != 0).any()
     found = descend_along_columns(problems, known.score.need(Trees), 1000)
     assert found.converged.all()
     ends = np.unique(NORMAL, axis=0)

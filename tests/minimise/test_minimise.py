@@ -101,7 +101,7 @@ def test_scale_is_the_unit_of_distance():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     d=st.integers(1, 6),

@@ -92,7 +92,7 @@ def test_the_default_budget_is_the_papers_and_exact_up_to_11_players():
     assert (Kernel().solve(TableGame(12)).n_coalitions <= 2 * 12 + 2048 + 2).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(p=st.integers(2, 14), seed=st.integers(0, 10**6), budget=st.integers(28, 600))
 def test_values_add_up_whatever_the_budget(p, seed, budget):
     shapley = Kernel(budget=budget, seed=seed).solve(TableGame(p, seed=seed))
@@ -100,7 +100,7 @@ def test_values_add_up_whatever_the_budget(p, seed, budget):
     np.testing.assert_allclose(shapley.values.sum(axis=1), gain, rtol=0, atol=1e-11)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(p=st.integers(2, 300), seed=st.integers(0, 10**6))
 def test_additive_games_are_exact_at_every_budget(p, seed):
     worth = np.random.default_rng(seed).normal(size=p)
@@ -109,7 +109,7 @@ def test_additive_games_are_exact_at_every_budget(p, seed):
     np.testing.assert_allclose(shapley.values, [worth], atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(p=st.integers(3, 30), seed=st.integers(0, 10**6))
 def test_pairs_make_interactions_of_two_players_exact(p, seed):
     """What pairing is for: the odd part of v is all that matters, and here it is linear."""

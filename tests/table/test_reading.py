@@ -217,7 +217,7 @@ CELLS = st.text(
 ).map(str.strip)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6))
 @example([("=1", "007", "1.10")])
 def test_cells_come_back_to_the_letter(tmp_path_factory, rows):
@@ -229,7 +229,7 @@ def test_cells_come_back_to_the_letter(tmp_path_factory, rows):
     assert read(path, expected=names).to_numpy().tolist() == [list(row) for row in rows]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 @example(b"\xef\xbb\xbf")
 @example(b"\xff\xfe\x00")

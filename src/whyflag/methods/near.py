@@ -166,7 +166,8 @@ def _bonds(rows: Matrix, domain: Domain, k: int) -> Bonds:
     rows = _evenly(rows, NEIGHBOURS)
     some = _evenly(rows, BOND_ROWS)
     nearest = Nearest(rows, domain, k + 1)(some)  # each row is its own neighbour as well
-    return Bonds.of((some - nearest.mean(axis=1)) / domain.scale)
+    # Where rows are often repeated, their neighbours are copies: what differs is rounding.
+    return Bonds.of(coarse((some - nearest.mean(axis=1)) / domain.scale))
 
 
 def _evenly(rows: Matrix, most: int) -> Matrix:
