@@ -1,6 +1,7 @@
 """Every setting of every method and solver, and values that make no sense."""
 
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from benchmarks.worlds import random_mixture
 from whyflag import Domain, Ensemble, Explainer, as_score
 from whyflag.games import LocalMinimum, NeighborhoodMinimum, RelaxedMinimum
 from whyflag.games.background import Nearest
-from whyflag.methods import ACE, ASH, COMP, IG, KSH, WKSH
-from whyflag.minimise import minimise
+from whyflag.methods import ASH, KSH, METHODS, WKSH
+from whyflag.metrics import auroc, hits_at_k
+from whyflag.minimise import Limits, minimise
 from whyflag.shapley import Exact, Kernel
 
 ROWS = np.random.default_rng(0).normal(size=(20, 3))
@@ -18,51 +20,39 @@ ENERGY = random_mixture(3, 2, 10.0, seed=0)
 DOMAIN = Domain(3)
 KEEP = np.zeros(ROWS.shape, dtype=bool)
 
-NUMBERS = {
-    "comp gamma": lambda value: COMP(gamma=value),
-    "KSH n_references": lambda value: KSH(n_references=value),
-    "KSH seed": lambda value: KSH(seed=value),
-    "wKSH n_references": lambda value: WKSH(n_references=value),
-    "ACE noise": lambda value: ACE(noise=value),
-    "ACE flips": lambda value: ACE(flips=value),
-    "ACE alpha": lambda value: ACE(alpha=value),
-    "ACE kl": lambda value: ACE(kl=value),
-    "ACE seed": lambda value: ACE(seed=value),
-    "IG n_steps": lambda value: IG(n_steps=value),
-    "IG tolerance": lambda value: IG(tolerance=value),
-    "IG max_steps": lambda value: IG(max_steps=value),
-    "Kernel seed": lambda value: Kernel(seed=value),
-    "Kernel max_budget": lambda value: Kernel(max_budget=value),
-    "Exact max_players": lambda value: Exact(max_players=value),
-    "LocalMinimum gamma": lambda value: LocalMinimum(gamma=value),
-    "RelaxedMinimum gamma": lambda value: RelaxedMinimum(gamma=value),
-    "NeighborhoodMinimum radius": lambda value: NeighborhoodMinimum(radius=value),
+MADE = [*METHODS.values(), LocalMinimum, RelaxedMinimum, NeighborhoodMinimum, Exact, Kernel, Limits]
+SETTINGS = {
+    f"{made.__name__} {field.name}": lambda value, made=made, name=field.name: made(**{name: value})
+    for made in MADE
+    for field in fields(made)
+} | {
     "Nearest k": lambda value: Nearest(ROWS, DOMAIN, k=value),
     "minimise gamma": lambda value: minimise(ENERGY, ROWS, KEEP, DOMAIN, gamma=value),
-    "Explainer n_jobs": lambda value: Explainer(ENERGY, ROWS, n_jobs=value),
-}
-NUMBERS_OR_NONE = {
-    "ACE n_neighbors": lambda value: ACE(n_neighbors=value),
-    "Kernel budget": lambda value: Kernel(budget=value),
-    "Kernel precision": lambda value: Kernel(precision=value),
     "minimise radius": lambda value: minimise(ENERGY, ROWS, KEEP, DOMAIN, radius=value),
+    "Explainer n_jobs": lambda value: Explainer(ENERGY, ROWS, n_jobs=value),
     "Explainer chunk_size": lambda value: Explainer(ENERGY, ROWS, chunk_size=value),
+    "Explainer seed": lambda value: Explainer(ENERGY, ROWS, seed=value),
+    "hits_at_k k": lambda value: hits_at_k(ROWS, [0] * len(ROWS), k=value),
+    "auroc seed": lambda value: auroc(ROWS, [0] * len(ROWS), seed=value),
+}
+OR_NONE = {
+    "ACE n_neighbors",
+    "Kernel budget",
+    "Kernel precision",
+    "minimise radius",
+    "Explainer chunk_size",
 }
 BAD = [-5, np.nan, np.inf, "a", True, [1.0]]
 
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [
-        *((name, value) for name in NUMBERS for value in [*BAD, None]),
-        *((name, value) for name in NUMBERS_OR_NONE for value in BAD),
-    ],
+    [(name, value) for name in SETTINGS for value in (BAD if name in OR_NONE else [*BAD, None])],
 )
 def test_a_setting_that_makes_no_sense_is_refused_with_what_came(setting, value):
-    name = setting.split()[1].strip(",")
-    make = {**NUMBERS, **NUMBERS_OR_NONE}[setting]
+    name = setting.split()[1]
     with pytest.raises(ValueError, match=f"`{name}` must be .*, got {re.escape(repr(value))}"):
-        make(value)
+        SETTINGS[setting](value)
 
 
 @pytest.mark.parametrize("value", [1, np.int64(1), np.float32(1.0), 1.0])

@@ -121,7 +121,10 @@ def test_repr_says_what_it_holds():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"columns": 0}, "at least one"),
+        ({"columns": 0}, "`columns` must be a whole number, at least 1, got 0"),
+        ({"columns": True}, "`columns` must be a whole number"),
+        ({"columns": []}, "at least one"),
+        ({"columns": "ab"}, "`columns` must be a list of columns, got 'ab'"),
         ({"columns": ["a", "a"]}, "distinct names"),
         ({"scale": 0.0}, "scale must be positive.*column 'x0'"),
         ({"scale": [1.0, np.nan]}, "scale must be positive.*column 'x1'"),
@@ -131,11 +134,16 @@ def test_repr_says_what_it_holds():
         ({"fixed": "x0"}, "`fixed` must be a list of columns, got 'x0'"),
         ({"players": {"g": "x0"}}, r"`players\['g'\]` must be a list of columns, got 'x0'"),
         ({"players": ["x0"]}, r"`players` must be lists of columns by name, got \['x0'\]"),
+        ({"fixed": -5}, "`fixed` must be a list of columns, got -5"),
+        ({"fixed": None}, "`fixed` must be a list of columns, got None"),
+        ({"lower": np.inf}, "some number must be allowed, got .* lower inf"),
+        ({"upper": -np.inf}, "some number must be allowed, got .* upper -inf"),
+        ({"center": np.inf}, "center must be a number, or NaN .* center inf in column 'x0'"),
         ({"fixed": [2]}, "positions from 0 to 1, got 2"),
         ({"fixed": [-1]}, "positions from 0 to 1, got -1"),
         ({"fixed": [True]}, "positions from 0 to 1, got True"),
         ({"scale": np.inf}, "scale must be positive"),
-        ({"lower": [0.0, 2.0], "upper": 1.0}, "lower 2.0, upper 1.0 in column 'x1'"),
+        ({"lower": [0.0, 2.0], "upper": 1.0}, "lower 2.0, upper 1.0, center nan in column 'x1'"),
         ({"lower": np.nan}, "lower must not exceed upper"),
         ({"players": {"g": [0, 1], "h": [1]}}, "'x1' belongs to several"),
         ({"players": {"g": []}}, "'g' has none"),
@@ -171,3 +179,14 @@ def test_rows_that_are_all_unlike_one_another_stand_for_themselves():
     rows = np.array([[0.0, 0.0], [100.0, 3.0], [7.0, -50.0]])
     typical = Domain.infer(rows).typical
     assert sorted(typical.tolist()) == sorted(rows.tolist())
+
+
+def test_a_number_of_columns_may_be_of_any_type_of_whole_numbers():
+    assert Domain(np.int64(2)).columns == Domain(2).columns == ("x0", "x1")
+    assert not Domain(np.int64(2)).named
+
+
+@pytest.mark.parametrize("fixed", [-5, None, np.nan, "a", True])
+def test_an_explainer_refuses_fixed_columns_that_are_no_list(fixed):
+    with pytest.raises(ValueError, match="`fixed` must be a list of columns"):
+        Explainer(lambda X: X.sum(axis=1), np.eye(3), fixed=fixed)

@@ -193,5 +193,5 @@ def test_rows_of_culprits_only_have_no_area():
 
 
 def test_no_hits_are_refused():
-    with pytest.raises(ValueError, match="`k` must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="`k` must be a whole number, at least 1, got 0"):
         hits_at_k([[1.0, 2.0]], [0], 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from whyflag.arrays import BoolMatrix, BoolVector, Vector
+from whyflag.checks import check_whole
 
 Columns = Sequence[str] | Sequence[int] | Sequence[bool] | BoolVector
 
@@ -28,8 +29,11 @@ class Names:
     @classmethod
     def of(cls, columns: Sequence[str] | int) -> Names:
         """Read names, or make as many."""
-        listed = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else columns
-        names = tuple(str(name) for name in listed)
+        if isinstance(columns, (int, np.integer)):
+            check_whole("columns", columns, at_least=1)
+            columns = [f"x{i}" for i in range(int(columns))]
+        _refuse_no_list("columns", columns)
+        names = tuple(str(name) for name in columns)
         if not names or len(set(names)) < len(names):
             raise ValueError(f"`columns` must be distinct names, at least one, got {list(names)}.")
         return cls(names)
@@ -51,8 +55,7 @@ class Names:
 
     def mask(self, chosen: Columns, what: str) -> BoolVector:
         """Which columns are chosen, (d,)."""
-        if isinstance(chosen, str):  # whose letters may be names too
-            raise ValueError(f"`{what}` must be a list of columns, got {chosen!r}.")
+        _refuse_no_list(what, chosen)
         given = np.asarray(chosen)
         if given.dtype == np.bool_ and given.shape == (len(self.names),):
             return given.copy()
@@ -67,6 +70,12 @@ class Names:
         if given.shape not in ((), (d,)):
             raise ValueError(f"`{what}` must be a number or have shape ({d},), got {given.shape}.")
         return np.broadcast_to(given, (d,)).copy()
+
+
+def _refuse_no_list(what: str, given: Any) -> None:
+    # The letters of a text may be names too.
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"`{what}` must be a list of columns, got {given!r}.")
 
 
 def read_players(

@@ -72,7 +72,7 @@ class Domain:
         categories: Mapping[str, Sequence[str]] | None = None,
         kinds: Kinds | None = None,
     ) -> None:
-        self.named = not isinstance(columns, int)
+        self.named = not isinstance(columns, (int, np.integer))
         self._names = names = Names.of(columns)
         self.columns: tuple[str, ...] = names.names
         self.binary: BoolVector = names.mask(binary, "binary")  # d
@@ -84,6 +84,10 @@ class Domain:
         self.typical: Matrix = self._typical(typical)  # k x d
         self._refuse(~(np.isfinite(self.scale) & (self.scale > 0)), "scale must be positive")
         self._refuse(~(self.lower <= self.upper), "lower must not exceed upper")
+        self._refuse(
+            (self.lower == np.inf) | (self.upper == -np.inf), "some number must be allowed"
+        )
+        self._refuse(np.isinf(self.center), "center must be a number, or NaN where there is none")
         check_kind("players", players or {}, Mapping, "lists of columns by name")
         self._groups = {
             name: names.mask(group, f"players[{name!r}]") for name, group in (players or {}).items()
@@ -283,5 +287,5 @@ class Domain:
             i = int(np.argmax(wrong))
             raise ValueError(
                 f"{rule}, got scale {self.scale[i]}, lower {self.lower[i]}, "
-                f"upper {self.upper[i]} in column {self.columns[i]!r}."
+                f"upper {self.upper[i]}, center {self.center[i]} in column {self.columns[i]!r}."
             )

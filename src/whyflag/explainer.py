@@ -100,6 +100,7 @@ class Explainer:
         chunk_size: int | None = None,
     ) -> None:
         check_whole("chunk_size", chunk_size, at_least=1, or_none=True)
+        check_whole("seed", seed, at_least=0)
         self._n_jobs = count_jobs(n_jobs)
         self.prepared = prepare(
             detector,

@@ -17,6 +17,7 @@ from scipy.stats import rankdata
 from whyflag.arrays import BoolMatrix, Matrix, Vector, check_rows
 from whyflag.attribution import Attribution
 from whyflag.batches import batches
+from whyflag.checks import check_whole
 
 N_RESAMPLES = 2000
 
@@ -72,8 +73,7 @@ def hits_at_k(
     >>> hits_at_k([[0.1, 0.7, 0.2], [0.5, 0.3, 0.2]], [1, 2], k=2)
     0.500 (0.000 to 1.000, 2 rows)
     """
-    if k < 1:
-        raise ValueError(f"`k` must be at least 1, got {k}.")
+    check_whole("k", k, at_least=1)
 
     def shares(values: Matrix, guilty: BoolMatrix) -> Vector:
         above = rankdata(-values, method="min", axis=1) - 1  # n x p: how many are larger
@@ -101,6 +101,7 @@ def _measure(
     culprits: Any,
     seed: int,
 ) -> Measure:
+    check_whole("seed", seed, at_least=0)
     if isinstance(attribution, Attribution):
         values, names = attribution.values, attribution.feature_names
     else:

@@ -83,7 +83,7 @@ def prepare(
     >>> prepare(lambda X: (X**2).sum(axis=1), rows).domain
     Domain(2 columns (0 binary, 0 fixed), 2 players)
     """
-    told = [name for name, given in (("players", players), ("fixed", len(fixed))) if given]
+    told = [name for name, given in (("players", players), ("fixed", np.size(fixed))) if given]
     if isinstance(detector, Prepared):
         if told or not all(given is None for given in (background, domain, threshold)):
             raise ValueError(
@@ -153,7 +153,7 @@ def _prepare_raw(
         domain = Domain.infer(table, bounded=True, **_groups(frames, players or {}, fixed))
         # What is called normal is a value, not a gap.
         domain = domain.having(given={name: [0.0] for name in frames.gap_columns})
-    elif players or len(fixed):
+    elif players or np.size(fixed):
         raise ValueError("`players` and `fixed` go into the `domain`, if you give one.")
     elif domain.columns != frames.encoded:
         raise ValueError(

@@ -83,11 +83,16 @@ def test_a_players_columns_come_from_the_same_row():
     np.testing.assert_allclose(game(pair_first), columns(np.array([[True, False, True]])))
 
 
-@pytest.mark.parametrize("weights", [[1, -1, 1], [np.nan, 1, 1], [np.inf, 1, 1], [1, 1]])
+@pytest.mark.parametrize("weights", [[1, -1, 1], [np.nan, 1, 1], [np.inf, 1, 1], [1, 1], [0, 0, 0]])
 def test_bad_weights_are_refused(weights):
-    energy = random_mixture(D, 2, 10.0, seed=0)
     with pytest.raises(ValueError, match="`weights` must be 3 numbers, none negative"):
-        Background(ROWS[:3], weights).bind(energy, Domain(D), X)
+        Background(ROWS[:3], weights)
+
+
+@pytest.mark.parametrize("rows", [None, "a", np.nan, [[0.0, np.inf]], [[]]])
+def test_bad_rows_are_refused(rows):
+    with pytest.raises((TypeError, ValueError), match="`rows` must"):
+        Background(rows)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ class Background(CharacteristicFunction):
     rows: ArrayLike | Callable[[Matrix], Any]
     weights: ArrayLike | None = None
 
+    def __post_init__(self) -> None:
+        if not callable(self.rows):
+            self._normalised_weights(len(check_rows(np.atleast_2d(self.rows), name="rows")))
+
     def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         references = self._references(X)  # n x k x d
         weights = self._normalised_weights(references.shape[1])  # k

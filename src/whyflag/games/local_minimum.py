@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from whyflag.arrays import Matrix
-from whyflag.checks import check_number
+from whyflag.checks import check_kind, check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -33,6 +33,7 @@ class LocalMinimum(CharacteristicFunction):
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
+        check_kind("limits", self.limits, Limits, "Limits(...)")
 
     def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         return CoalitionMinimum(score, domain, X, gamma=self.gamma, limits=self.limits)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from whyflag.arrays import Matrix
-from whyflag.checks import check_choice, check_number
+from whyflag.checks import check_choice, check_kind, check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -39,6 +39,7 @@ class NeighborhoodMinimum(CharacteristicFunction):
     def __post_init__(self) -> None:
         check_number("radius", self.radius, above=0)
         check_choice("shape", self.shape, ("box", "ball"))
+        check_kind("limits", self.limits, Limits, "Limits(...)")
 
     def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         return CoalitionMinimum(

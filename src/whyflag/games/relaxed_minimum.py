@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, check_coalitions
-from whyflag.checks import check_number
+from whyflag.checks import check_kind, check_number
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
 from whyflag.games.coalition_minimum import CoalitionMinimum
@@ -47,6 +47,7 @@ class RelaxedMinimum(CharacteristicFunction):
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
+        check_kind("limits", self.limits, Limits, "Limits(...)")
 
     def _bind(self, score: Score, domain: Domain, X: Matrix) -> Game:
         relaxed = _RelaxedGame(score, domain, X, self)

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from whyflag.arrays import Matrix
-from whyflag.checks import check_number
+from whyflag.checks import check_kind, check_number
 from whyflag.contributions import Contributions
 from whyflag.domain import Domain
 from whyflag.methods.base import BoundMethod, Method
@@ -39,6 +39,7 @@ class COMP(Method):
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, at_least=0)
+        check_kind("limits", self.limits, Limits, "Limits(...)")
 
     def _bind(self, prepared: Prepared) -> BoundMethod:
         return _BoundCOMP(prepared.score, prepared.domain, self)
