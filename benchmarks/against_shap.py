@@ -10,10 +10,9 @@ from shap.utils._legacy import DenseData
 
 from benchmarks.instrument import Line, line, ratios, threads
 from benchmarks.shapes import SHAPES, normal_rows, rows_to_explain, score_of
-from whyflag import Explainer
+from whyflag import Domain, Explainer
 from whyflag.arrays import Matrix
 from whyflag.clusters import cluster_centers
-from whyflag.explainer import infer_domain
 from whyflag.methods import KSH
 from whyflag.shapley import Kernel
 
@@ -34,7 +33,7 @@ def lines() -> Iterator[Line]:
 
 def _shap_values(d: int, X: Matrix) -> Matrix:
     score, normal = score_of("GMM", d), normal_rows("GMM", d)
-    centers, sizes = cluster_centers(normal, infer_domain(score, normal).scale, 8, 0)
+    centers, sizes = cluster_centers(normal, Domain.infer(normal).scale, 8, 0)
     names = [f"x{i}" for i in range(d)]
     explain = shap.KernelExplainer(score, DenseData(centers, names, None, sizes))
     np.random.seed(0)  # noqa: NPY002 - it draws from the global state

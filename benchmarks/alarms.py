@@ -148,7 +148,7 @@ def count(name: str, n_draws: int = DRAWS, rate: float = RATE) -> Count:
         rows = model.read(new).rows
         scores = model.score(rows)
         raised += int((scores > model.threshold).sum())
-        foreign = rows.added.any(axis=1)
+        foreign = np.zeros(len(scores), bool) if rows.added is None else rows.added.any(axis=1)
         plain = model.detector.to_score()(rows.values)
         before += int(((plain > -model.detector.offset_) | foreign).sum())
         promised.append(model.calibration.promised)

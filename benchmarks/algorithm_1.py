@@ -47,13 +47,10 @@ def cases() -> list[Case]:
     rows = (correlated_rows(N_ROWS, D, seed=2) - mean) / deviation
     rows[np.arange(N_ROWS), np.arange(N_ROWS) % D] += 4
 
-    def total(X: torch.Tensor) -> torch.Tensor:
-        errors: torch.Tensor = network._errors(X)  # type: ignore[attr-defined]
-        return errors.sum(dim=1)
-
+    computed: Any = network.function
     return [
         Case(f"GMM, d = {D}", energy, TorchEnergy(energy), X, 10, 3000.0),
-        Case(f"VAE, d = {D}", network, total, rows, 5, 1000.0),
+        Case(f"VAE, d = {D}", network, computed.function, rows, 5, 1000.0),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks.instrument import Line, line, ratios
 
@@ -19,7 +20,7 @@ CASES = {
 def lines() -> Iterator[Line]:
     """Time ÷ that of importing what whyflag needs."""
     for name, code in CASES.items():
-        found = ratios(lambda code=code: _run(code), lambda: _run(NEEDED), 7)
+        found = ratios(partial(_run, code), partial(_run, NEEDED), 7)
         yield line(
             "import time",
             name,

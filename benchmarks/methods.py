@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from benchmarks.instrument import Line, line, seconds, threads
 from benchmarks.shapes import SHAPES, normal_rows, rows_to_explain, score_of
@@ -21,9 +22,7 @@ def lines() -> Iterator[Line]:
             X = rows_to_explain("GMM", d, ROWS[d])
             with threads(1):
                 n = explain(X).n_evaluations // len(X)
-                found = [
-                    1e3 * seconds(lambda e=explain, X=X: e(X)) / len(X) for _ in range(REPEATS)
-                ]
+                found = [1e3 * seconds(partial(explain, X)) / len(X) for _ in range(REPEATS)]
             yield line(
                 "milliseconds",
                 f"{name}, GMM, d = {d}",

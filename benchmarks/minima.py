@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize as scipy_minimize
@@ -53,13 +54,13 @@ def compare(
     ours = minimise(energy, X, keep, domain, radius=radius).loss
     half = np.inf if radius is None else radius
     own, best = np.empty(len(X)), np.empty(len(X))
+    centers = energy.need(Curvature).centers
+    assert centers is not None  # noqa: S101 - a mixture has some
     for i, (x, kept) in enumerate(zip(X, keep, strict=True)):
         low = np.where(kept, x, np.maximum(x - half * domain.scale, domain.lower))
         high = np.where(kept, x, np.minimum(x + half * domain.scale, domain.upper))
         own[i] = _scipy(energy, x, kept, x, low, high)
-        others = [
-            _scipy(energy, x, kept, mean, low, high) for mean in energy.need(Curvature).centers
-        ]
+        others = [_scipy(energy, x, kept, mean, low, high) for mean in centers]
         best[i] = min(own[i], *others)
     margin = MARGIN * np.maximum(1.0, np.abs(best))
     above = ours - best
@@ -85,7 +86,7 @@ def _scipy(
 
     begin = np.clip(start, low, high)[free]
     bounds = list(zip(low[free], high[free], strict=True))
-    limits = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-7}
+    limits: Any = {"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-7}
     found = scipy_minimize(loss, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
     return float(found.fun)
 

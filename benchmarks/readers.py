@@ -23,7 +23,7 @@ import pandas as pd
 
 NUMBERS = 16
 # Cells that a reader must give back to the letter, or a file that it must refuse.
-KEPT = {
+KEPT: dict[str, str | bytes] = {
     "007": "x,a\n007,1\n",
     "1.10": "x,a\n1.10,1\n",
     "9007199254740993": "x,a\n9007199254740993,1\n",

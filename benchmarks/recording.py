@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def best_batches(answer: Callable[[Matrix], Any], points: Matrix) -> Callable[[]
             if size < 2 * len(points):
                 begins = range(0, len(points), size)
                 batches = [points[begin : begin + size].copy(order) for begin in begins]
-                took = seconds(lambda batches=batches: ask(batches))
+                took = seconds(partial(ask, batches))
                 if took < least:
                     best, least = batches, took
     return lambda: ask(best)

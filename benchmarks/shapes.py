@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -32,9 +33,9 @@ def score_of(kind: str, d: int) -> Score:
         detector = IsolationForest(random_state=0)
     normal = normal_rows(kind, d)
     score = as_score(detector.fit(normal))
-    if score.unit is None:
-        score.unit = unit_from(score(normal), d)
-    return score
+    if score.unit is not None:
+        return score
+    return replace(score, unit=unit_from(score(normal), d))
 
 
 @cache

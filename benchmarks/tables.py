@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -96,7 +97,8 @@ def measure(name: str) -> list[dict[str, object]]:
     clean = model.read(held)
     lines = []
     for kind, plant in KINDS.items():
-        rows, culprits = [], []
+        rows: list[dict[str, Any]] = []
+        culprits: list[str] = []
         able = [
             column
             for column in schema.columns

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix
+from whyflag.score import Score
 from whyflag.score.mixture import MixtureEnergy
 
 
@@ -18,7 +19,7 @@ def random_covariance(d: int, condition: float, rng: np.random.Generator) -> Mat
     return (rotation * eigenvalues) @ rotation.T
 
 
-def random_mixture(d: int, k: int, condition: float, seed: int) -> MixtureEnergy:
+def random_mixture(d: int, k: int, condition: float, seed: int) -> Score:
     """A mixture of k overlapping components with such covariances."""
     rng = np.random.default_rng(seed)
     covariances = np.array([random_covariance(d, condition, rng) for _ in range(k)])
@@ -92,7 +93,7 @@ def plant(rows: Matrix, sigmas: float, *, seed: int) -> tuple[Matrix, IntVector]
     """Move one value of each row, up or down; also tell which."""
     rng = np.random.default_rng(seed)
     n, d = rows.shape
-    culprits = rng.integers(d, size=n)
+    culprits = rng.integers(d, size=(n,))
     planted = rows.copy()
     planted[np.arange(n), culprits] += (
         sigmas * rng.choice([-1, 1], size=n) * rows.std(axis=0)[culprits]

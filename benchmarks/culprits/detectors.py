@@ -107,13 +107,14 @@ class Seen(Map):
     def __init__(self, columns: tuple[int, ...], n_columns: int) -> None:
         self.n_features = n_columns
         self.sources: IntVector = np.array(columns)
-        self.jacobian = np.eye(n_columns)[:, self.sources]  # d x k
+        self._chosen: Matrix = np.eye(n_columns)[:, self.sources]  # d x k
+        self.jacobian = self._chosen
 
     def __call__(self, X: Matrix) -> Matrix:
         return X[:, self.sources]
 
     def derive(self, X: Matrix) -> tuple[Matrix, Function]:
-        return self(X), lambda gradient: gradient @ self.jacobian.T
+        return self(X), lambda gradient: gradient @ self._chosen.T
 
     def scales(self, scale: Vector) -> Vector:
         return scale[self.sources]

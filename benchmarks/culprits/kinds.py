@@ -171,8 +171,8 @@ def spoil(world: World, kind: str, count: int, *, seed: int, n: int = N_ROWS) ->
     if chosen is None:
         return None
     guilty, root, enough = chosen
-    enough = np.flatnonzero(enough)[:n]
-    if len(enough) < FEWEST:
+    some = np.flatnonzero(enough)[:n]
+    if len(some) < FEWEST:
         return None
     change = root @ world.membership  # m x d: columns that take their new values
     X = np.where(change, values, rows)
@@ -180,7 +180,7 @@ def spoil(world: World, kind: str, count: int, *, seed: int, n: int = N_ROWS) ->
         X = dragged(world, X, rows, guilty & ~root, root)
     if world.unseen:
         X[:, list(world.unseen)] = strange(world, len(X), rng)
-    return Spoilt(X[enough], guilty[enough], root[enough])
+    return Spoilt(X[some], guilty[some], root[some])
 
 
 def together(

@@ -15,7 +15,7 @@ class Unit(NamedTuple):
     world: str
     detector: str
     kind: str
-    count: int
+    count: int  # type: ignore[assignment] # a tuple has a method of that name
     method: str
     seed: int
 

@@ -34,7 +34,7 @@ def with_alarm(prepared: Prepared) -> Prepared:
 
 def cells(worlds: Sequence[str], detectors: Sequence[str], n: int) -> dict[tuple[str, ...], Cell]:
     """Measure all of them."""
-    found = {}
+    found: dict[tuple[str, ...], Cell] = {}
     for name in worlds:
         world = load_world(name)
         for detector in detectors:
@@ -57,7 +57,7 @@ def table(found: Mapping[tuple[str, ...], Cell], by: int) -> str:
         for name, numbers in cell.items():
             for group in (key[by], "all"):
                 grouped[group][name] += numbers
-    lines = []
+    lines: list[str] = []
     for group in sorted(grouped, key=lambda name: (name == "all", name)):
         cell = grouped[group]
         names = list(cell)

@@ -57,8 +57,7 @@ def measure(
         level: A score of it that 99 % of the normal rows do not exceed.
     """
     score, domain, rows = prepared.score, prepared.domain, prepared.background
-    alarm = score.threshold
-    assert alarm is not None  # noqa: S101
+    alarm = alarm_of(score)
     raises = (evaluate(score, spoilt.X) > alarm) & (evaluate(score, spoilt.truth) <= alarm)
     if not raises.any():
         return None
@@ -77,7 +76,7 @@ def measure(
     can = brute_force(score, X, rows, members) <= alarm  # n x p
     single = can.any(axis=1)
     alone = repair.changed.sum(axis=1) == 1
-    of_guilty = (repair.changed & guilty).any(axis=1)
+    of_guilty = np.any(repair.changed & guilty, axis=1)
     only = single & (can & guilty).any(axis=1)
     values: dict[str, list[float]] = {name: [] for name in VALUES}
     bond = predicted(rows)
@@ -114,7 +113,7 @@ def measure(
         **values,
         "valid": valid(repair, rows).tolist(),
         "true score": (
-            np.isclose(again, repair.scores, rtol=1e-9) & ((again <= alarm) == repair.silenced)
+            np.isclose(again, repair.scores, rtol=1e-9) & np.equal(again <= alarm, repair.silenced)
         ).tolist(),
         "quiet inside": quiet_inside(repair, score).tolist(),
         "second look better": (after <= before).tolist(),
@@ -123,6 +122,12 @@ def measure(
         "ms": [1e3 * took],
         "ms of KSH": [1e3 * shapley],
     }
+
+
+def alarm_of(score: Score) -> float:
+    """The score above which it raises an alarm."""
+    assert score.threshold is not None  # noqa: S101 - `with_alarm` gave it one
+    return score.threshold
 
 
 def valid(repair: Repair, rows: Matrix) -> Any:

@@ -21,7 +21,7 @@ import pandas as pd
 from benchmarks.culprits.detectors import fitted
 from benchmarks.repair.__main__ import with_alarm
 from benchmarks.repair.errors import spoil
-from benchmarks.repair.measures import GRID
+from benchmarks.repair.measures import GRID, alarm_of
 from benchmarks.repair.worlds import load_world
 from whyflag import Explainer
 from whyflag.arrays import Matrix
@@ -64,7 +64,7 @@ def dice(prepared: Prepared, method: str) -> Repairer:
     import dice_ml
 
     names = [f"c{j}" for j in range(prepared.domain.n_columns)]
-    alarm = prepared.score.threshold
+    alarm = alarm_of(prepared.score)
 
     class Model:
         """What DiCE asks for."""
@@ -112,8 +112,7 @@ def alibi(prepared: Prepared, kind: str) -> Repairer:
     tf.compat.v1.disable_v2_behavior()
     tf.compat.v1.reset_default_graph()  # its variables have names, and a shape for each
     rows, score = prepared.background, prepared.score
-    alarm = score.threshold
-    assert alarm is not None  # noqa: S101
+    alarm = alarm_of(score)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0)
     spread = evaluate(score, rows).std()
     known = (rows - mean) / deviation
@@ -183,16 +182,17 @@ def main() -> None:
         for detector in DETECTORS:
             prepared = with_alarm(fitted(world, detector).prepared)
             score, scale = prepared.score, prepared.domain.scale
+            alarm = alarm_of(score)
             kinds = [spoil(world, error, n) for error in ERRORS]
             X = np.vstack([kind.X for kind in kinds if kind is not None])
             truth = np.vstack([kind.truth for kind in kinds if kind is not None])
-            raises = evaluate(score, X) > score.threshold
+            raises = evaluate(score, X) > alarm
             X, truth = X[raises], truth[raises]
             for peer, repair in installed(prepared).items():
                 begin = time.process_time()
                 rows = repair(X)
                 took = 1e3 * (time.process_time() - begin) / len(X)
-                quiet = evaluate(score, rows) <= score.threshold
+                quiet = evaluate(score, rows) <= alarm
                 changed = rows != X
                 moved = np.abs(rows - truth) / scale
                 print(f"{name}, {detector}, {peer}: {took:.0f} ms a row", flush=True)
