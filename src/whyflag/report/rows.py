@@ -24,7 +24,7 @@ from whyflag.report.normal import Normal
 from whyflag.report.rules import STATES
 from whyflag.report.words import lies, percent
 from whyflag.table.codec import REDACTED, State
-from whyflag.table.raw import RawNumbers
+from whyflag.table.raw_numbers import RawNumbers
 
 MOST_FEATURES = 8  # of a row, one by one
 FEWEST_FEATURES = 5  # where there are many rows

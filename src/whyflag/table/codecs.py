@@ -8,7 +8,9 @@ from typing import Any
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec
 from whyflag.table.numbers import Numbers
-from whyflag.table.raw import RawChoices, RawNumbers, RawTimes
+from whyflag.table.raw_choices import RawChoices
+from whyflag.table.raw_numbers import RawNumbers
+from whyflag.table.raw_times import RawTimes
 from whyflag.table.times import Times
 
 CODECS: Mapping[str, type[Codec]] = {

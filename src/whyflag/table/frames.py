@@ -13,7 +13,11 @@ from whyflag.arrays import IntMatrix, Matrix, Vector
 from whyflag.records import per_row
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, is_frame
-from whyflag.table.raw import RawChoices, RawColumn, RawNumbers, RawTimes
+from whyflag.table.likeness import like
+from whyflag.table.raw import RawColumn, object_cells
+from whyflag.table.raw_choices import RawChoices
+from whyflag.table.raw_numbers import RawNumbers, number_cells
+from whyflag.table.raw_times import RawTimes, is_time, time_cells
 from whyflag.table.rows import Table, refuse_other_names
 from whyflag.table.sheet import Cells
 
@@ -128,7 +132,7 @@ class Frames:
         columns, index = columns_of(X, name, self._all_names)
         refuse_other_names(self.names, tuple(columns), name, only_lacking=True)
         found = [
-            codec.read(_cells(each, columns[each], codec))
+            codec.read(codec.cells_in(each, columns[each]))
             for each, codec in zip(self.names, self.codecs, strict=True)
         ]
         values = np.hstack([each.values for each in found])
@@ -178,10 +182,10 @@ def _codec_of(name: str, column: Series, is_choice: bool) -> RawColumn | None:
     kind = "O" if is_choice else _kind(column)
     if kind == "n":
         is_whole = getattr(column.dtype, "kind", "O") in "iu"
-        return RawNumbers.of(_number_cells(column), is_whole=is_whole)
+        return RawNumbers.of(number_cells(column), is_whole=is_whole)
     if kind == "t":
-        return RawTimes.of(_time_cells(column))
-    cells = _object_cells(column)
+        return RawTimes.of(time_cells(column))
+    cells = object_cells(column)
     try:
         gaps = column[column.isna()]
         return RawChoices.of(cells, gaps.iloc[0] if len(gaps) else None)
@@ -194,125 +198,12 @@ def _codec_of(name: str, column: Series, is_choice: bool) -> RawColumn | None:
 def _kind(column: Series) -> str:
     """Whether a column holds numbers, "n", times, "t", or else choices, "O"."""
     dtype: Any = column.dtype
-    if getattr(dtype, "kind", "O") in "iuf" and not isinstance(dtype, pd.CategoricalDtype):
+    if getattr(dtype, "kind", "O") in "iuf":
         return "n"
-    if getattr(dtype, "kind", "O") in "mM" and not isinstance(dtype, pd.PeriodDtype):
+    if is_time(column):
         return "t"
     if isinstance(dtype, np.dtype):
         inferred = pd.api.types.infer_dtype(column, skipna=True)
         if inferred in ("integer", "floating", "mixed-integer-float", "decimal"):
             return "n"
     return "O"
-
-
-def _cells(name: str, column: Series, codec: RawColumn) -> Cells:
-    """The cells of a column as its codec reads them."""
-    if isinstance(codec, RawNumbers):
-        return _number_cells(column)
-    if isinstance(codec, RawTimes):
-        if _kind(column) != "t" and not column.isna().all():
-            raise TypeError(f"Column {name!r} must hold times, got dtype {column.dtype}.")
-        return _time_cells(column)
-    return _object_cells(column)
-
-
-def _number_cells(column: Series) -> Cells:
-    if getattr(column.dtype, "kind", "O") in "iufb" and not _is_categorical(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _object_cells(column)
-
-
-def _time_cells(column: Series) -> Cells:
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    if column.isna().all():
-        return np.full(len(column), np.datetime64("NaT", "us"))
-    return column.to_numpy()
-
-
-def _object_cells(column: Series) -> Cells:
-    cells = column.astype(object).to_numpy(copy=True)
-    cells[column.isna().to_numpy()] = None
-    return cells
-
-
-def _is_categorical(column: Series) -> bool:
-    return isinstance(column.dtype, pd.CategoricalDtype)
-
-
-def like(example: Any, cells: Mapping[str, Cells], n: int) -> Any:
-    """Rows of these cells in the type of an example, which says what stands in other columns."""
-    if hasattr(example, "iloc"):
-        parts = {}
-        for j, label in enumerate(example.columns):
-            one = example.iloc[:, j]
-            own = cells.get(str(label))
-            parts[j] = (
-                one.repeat(n).reset_index(drop=True) if own is None else _cast(own, one.dtype)
-            )
-        frame = pd.DataFrame(parts)
-        frame.columns = example.columns
-        return frame
-    known, _ = columns_of(example)
-    columns = known if is_frame(example) or len(known) > len(cells) else dict.fromkeys(cells)
-    whole = {
-        name: cells[name] if name in cells else np.repeat(known[name].to_numpy(), n)
-        for name in columns
-    }
-    if hasattr(example, "column_names"):
-        import pyarrow as pa
-
-        fields = zip(whole.items(), example.schema, strict=True)
-        return pa.table({name: _arrow(each, field.type) for (name, each), field in fields})
-    if hasattr(example, "get_column"):
-        import polars as pl
-
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, _listed(each), dtype=example.schema[name], strict=False)
-                for name, each in whole.items()
-            }
-        )
-    is_object = np.asarray(example).dtype.kind not in "fiub"
-    return np.column_stack(list(whole.values())).astype(object if is_object else np.float64)
-
-
-def _listed(cells: Cells) -> Any:
-    if cells.dtype.kind == "f":
-        return [None if each != each else each for each in cells.tolist()]
-    return cells if cells.dtype.kind in "mM" else cells.tolist()
-
-
-def _arrow(cells: Cells, kind: Any) -> Any:
-    import pyarrow as pa
-
-    if cells.dtype.kind == "f":
-        whole = pa.array(cells, from_pandas=True)
-        return whole.cast(kind, safe=False) if (cells == np.round(cells)).all() else whole
-    return pa.array(cells, type=kind, from_pandas=True)
-
-
-def _cast(cells: Cells, dtype: Any) -> Series:
-    """Cells as a column of this type, where it can hold them."""
-    # pandas would take texts with None for its own type of texts, in which a gap is another.
-    column: Any = pd.Series(cells, dtype=cells.dtype)
-    if isinstance(dtype, pd.DatetimeTZDtype):
-        return column.dt.tz_localize("UTC").dt.tz_convert(dtype.tz).astype(dtype)
-    if isinstance(dtype, pd.CategoricalDtype):
-        extra = [each for each in column.dropna().unique() if each not in dtype.categories]
-        wider = dtype.categories.append(pd.Index(extra)) if extra else dtype.categories
-        return column.astype(pd.CategoricalDtype(wider, dtype.ordered))
-    if isinstance(dtype, np.dtype) and dtype.kind == "O":
-        return column.astype(object)
-    kind = getattr(dtype, "kind", "O")
-    texts = cells.dtype.kind == "O" and any(isinstance(each, str) for each in cells)
-    if kind in "iufb" and texts:
-        return column  # a text among numbers, as it came
-    if kind in "iu" and not (cells == np.floor(cells.astype(np.float64))).all():
-        # What is no whole number, or none at all, is not made one.
-        nullable = not isinstance(dtype, np.dtype)
-        whole = column.isna() | (column == np.floor(column))
-        return column.astype(dtype if nullable and whole.all() else np.float64)
-    if kind == "b" and isinstance(dtype, np.dtype) and column.isna().any():
-        return column.astype(object)
-    return column.astype(dtype)
