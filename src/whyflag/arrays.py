@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Tensor = NDArray[np.float64]
+FloatMatrix = NDArray[np.float32]
 BoolVector = NDArray[np.bool_]
 BoolMatrix = NDArray[np.bool_]
 IntVector = NDArray[np.int64]

@@ -8,11 +8,11 @@ from pyod.models.knn import KNN
 from pyod.models.lof import LOF
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 import whyflag.score.distances as module
 from whyflag import Explainer, as_score
-from whyflag.score import Distances
+from whyflag.score import Distances, score_moves
 from whyflag.score.function import from_function
 
 rng = np.random.default_rng(0)
@@ -71,19 +71,54 @@ def test_of_equally_near_rows_the_librarys_are_taken(make):
 @pytest.mark.parametrize("d", range(1, 9))
 @pytest.mark.parametrize("n", [9, 64, 71, 320, 1000])
 def test_loops_find_the_nearest_rows(n, d):
-    pytest.importorskip("numba")
     rows, X = rng.normal(size=(n, d)), rng.normal(size=(20, d))
-    squares, which = module._search_loops(X, np.ascontiguousarray(rows.T), module.NO_INDEX, 5)
+    pytest.importorskip("numba")
+    stored = module.Neighbours(rows, 5, None, None)
+    squares, which = stored._search(module.compiled(module.nearest), module.POINTS, X)
+    squares, which = squares[:, :5], which[:, :5]
     every = ((X[:, None] - rows) ** 2).sum(axis=2)
     np.testing.assert_array_equal(which, every.argsort(axis=1)[:, :5])
     np.testing.assert_allclose(squares, np.sort(every, axis=1)[:, :5], rtol=1e-13)
 
 
 def test_loops_and_plain_sums_say_the_same():
-    table, index = rng.random((40, 77)), rng.integers(0, 40, size=(30, 3))
-    found = module._search_loops(module.NO_ROWS, table, index, 6)
-    for one, other in zip(found, module._search_sums(table, index, 6), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14)
+    """Sums are in single precision there; the nearest rows and their distances are not."""
+    pytest.importorskip("numba")
+    near = module.Neighbours(ROWS, 6, None, None)
+    x, r = ODD[:2]
+    keep = rng.random((30, 7)) < 0.5
+    table = np.vstack([(x[:, None] - ROWS.T) ** 2, (r[:, None] - ROWS.T) ** 2])
+    index = np.where(keep, np.arange(7), np.arange(7, 14))
+    sums = table.astype(np.float32), index, keep
+    found = near._search(module.compiled(module.nearest), module.SUMS, np.stack([x, r]), sums=sums)
+    for one, other in zip(found, module._search_sums(table, index, 7), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@pytest.mark.usefixtures("by_both")
+@pytest.mark.parametrize("rows", [ROWS, WHOLE, 1e9 + ROWS], ids=["real", "ties", "far off"])
+@pytest.mark.parametrize("name", ["LOF", "KNN, mean", "behind steps"])
+def test_rows_with_one_column_moved_score_what_their_points_score(name, rows):
+    """To the last digit, gross values and an order of columns that is not the rows' included."""
+    detector = (
+        make_pipeline(StandardScaler(), PowerTransformer(), LocalOutlierFactor(novelty=True))
+        if name == "behind steps"
+        else DETECTORS[name]()
+    ).fit(rows)
+    score = as_score(detector)
+    X = rows[:12] + np.where(np.eye(12, 7), 4.0, 0.0)
+    X[3, 2] = 1e6
+    row = np.sort(rng.integers(0, 12, 90))
+    column = rng.integers(0, 7, 90)
+    order = np.lexsort([column, row])
+    row, column = row[order], column[order]
+    value = np.append(rng.normal(size=88) * 3, [1e7, 1e30]) + rows.mean()
+    points = X[row]
+    points[np.arange(90), column] = value
+    found = score_moves(score, X, row, column, value)
+    np.testing.assert_array_equal(found, score(points))
+    plain = score_moves(score.without(Distances), X, row, column, value)
+    np.testing.assert_array_equal(plain, score(points))
 
 
 def test_rows_beyond_all_numbers_are_the_librarys_to_judge():
@@ -140,6 +175,17 @@ def test_values_are_those_of_the_plain_function(name, scaled, method, X, rows):
     largest = np.abs(expected).max(axis=1, keepdims=True)
     assert (np.abs(found - without) <= 1e-9 * largest).all()
     assert (np.abs(found - expected) <= 1e-9 * largest).all()
+
+
+@pytest.mark.parametrize("method", ["comp", "ASH"])
+@pytest.mark.parametrize("name", ["LOF", "KNN"])
+def test_a_search_by_moves_of_columns_ends_where_one_by_points_does(name, method):
+    score = as_score(DETECTORS[name]().fit(ROWS))
+    X = np.vstack([ODD[:2], GROSS[2]])
+    found, without = (Explainer(e, ROWS, method)(X) for e in (score, score.without(Distances)))
+    np.testing.assert_allclose(found.reference, without.reference, rtol=1e-9)
+    np.testing.assert_allclose(found.values, without.values, rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(found.evaluations, without.evaluations)
 
 
 def test_the_detector_may_be_fitted_again_and_the_score_be_sent_elsewhere():

@@ -12,9 +12,10 @@ gross a value is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whyflag.arrays import BoolMatrix, IntMatrix, IntVector, Matrix, Vector
 from whyflag.score import Distances
@@ -61,15 +62,19 @@ class CoalitionDistances:
         """e(x_S, r_Sᶜ) of each coalition: (d,), (d,) -> (c,)."""
         z, other = self.distances.behind(np.stack([x, r]))
         near = self.distances.neighbours
-        table = self._tables(z, other, near.columns)
-        return near.of_sums(table, self.index, lambda some: np.where(self.keep[some], z, other))
+        # What is beyond all numbers is the library's to judge.
+        with np.errstate(over="ignore", invalid="ignore"):
+            table = self._tables(z, other, near.columns, near.sums)
+        return near.of_mixtures(z, other, self.keep, table, self.index)
 
-    def _tables(self, z: Vector, other: Vector, columns: Matrix) -> Matrix:
+    def _tables(
+        self, z: Vector, other: Vector, columns: Matrix, kind: type[np.floating[Any]]
+    ) -> NDArray[np.floating[Any]]:
         """The tables of all groups, one after another: (Σ 2^|g|, m)."""
-        by_z, by_other = ((row[:, None] - columns) ** 2 for row in (z, other))
+        by_z, by_other = (((row[:, None] - columns) ** 2).astype(kind) for row in (z, other))
         tables = []
         for begin, end in zip([0, *self.ends[:-1]], self.ends, strict=True):
             taken = (np.arange(2 ** (end - begin))[:, None] >> np.arange(end - begin)) % 2 == 1
-            choice = np.hstack([taken, ~taken]).astype(np.float64)
+            choice = np.hstack([taken, ~taken]).astype(kind)
             tables.append(choice @ np.vstack([by_z[begin:end], by_other[begin:end]]))
         return np.concatenate(tables)

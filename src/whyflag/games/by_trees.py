@@ -16,10 +16,10 @@ from math import comb
 
 import numpy as np
 
-from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector
+from whyflag.arrays import FloatMatrix, IntMatrix, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.compiled import compiled
-from whyflag.score.trees import FloatMatrix, Nodes
+from whyflag.score.trees import Nodes
 
 WALKS = 64  # numbers for each walk that has begun, with those that branch off
 
@@ -42,7 +42,8 @@ def shapley_by_trees(
     if fast is not None:
         at = np.where(nodes.column < 0, -1, player[nodes.column])  # N: whose column it is
         tables = nodes.left, nodes.right, nodes.column, nodes.threshold, nodes.value
-        found: Matrix = fast(X, R, weights, nodes.roots, *tables, at, p, gain)
+        # A copy, because loops are compiled anew for what can not be written to.
+        found: Matrix = fast(X, R, np.array(weights, order="C"), nodes.roots, *tables, at, p, gain)
         return found
     values = np.empty((len(X), p))
     for some in batches(len(X), R.shape[1] * len(nodes.roots) * WALKS):

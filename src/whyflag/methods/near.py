@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import Matrix, Tensor, Vector
+from whyflag.arrays import IntVector, Matrix, Tensor, Vector
 from whyflag.bonds import Bonds
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
@@ -17,7 +17,8 @@ from whyflag.games.base import tiles
 from whyflag.methods.base import BoundMethod, Method
 from whyflag.nearness import LARGEST, coarse
 from whyflag.prepared import Prepared
-from whyflag.score import Score, evaluate
+from whyflag.score import Distances, Score, evaluate, score_moves
+from whyflag.score.answers import check_finite
 
 SEEN = 0.05  # of the largest effect in a row: features with less are seen less by the detector
 BOND_ROWS = 300  # normal rows that tell how columns go together ...
@@ -112,6 +113,9 @@ class _BoundNEAR(BoundMethod):
 
     def _worth(self, X: Matrix, references: Tensor) -> Tensor:
         """Scores with all features, without each one, with none, and with each one alone."""
+        alone = self.domain.membership.sum(axis=1) == 1
+        if self.score.find(Distances) is not None and alone.all():
+            return self._worth_by_moves(X, references)
         (n, d), k, p = X.shape, references.shape[1], self.domain.n_players
         nobody, everybody = np.zeros((1, p), dtype=np.bool_), np.ones((1, p), dtype=np.bool_)
         alone = np.eye(p, dtype=np.bool_)
@@ -123,6 +127,36 @@ class _BoundNEAR(BoundMethod):
             value = evaluate(self.score, points.reshape(-1, d))  # r x k x c points
             worth[rows, :, some] = value.reshape(-1, k, some.stop - some.start)
         return worth
+
+    def _worth_by_moves(self, X: Matrix, references: Tensor) -> Tensor:
+        """The same where each feature is a column, by what moves of single columns score."""
+        (n, d), k = X.shape, references.shape[1]
+        references = np.where(self.domain.fixed, X[:, None], references)
+        columns = self.domain.membership.argmax(axis=1)  # p
+        p = len(columns)
+        order = np.argsort(columns)
+        i, j, r = (each.ravel() for each in np.indices((n, p, k)))
+        column = columns[order[j]]
+        without = self._moved(X, i, column, references[i, r, column]).reshape(n, p, k)
+        i, j = (each.ravel() for each in np.indices((n * k, p)))
+        column = columns[order[j]]
+        alone = self._moved(references.reshape(-1, d), i, column, X[i // k, column])
+        alone = alone.reshape(n, k, p)
+        worth = np.empty((n, k, 2 * p + 2))
+        worth[..., 0] = evaluate(self.score, X)[:, None]
+        worth[..., 1 + order] = without.transpose(0, 2, 1)
+        worth[..., p + 1] = evaluate(self.score, references.reshape(-1, d)).reshape(n, k)
+        worth[..., p + 2 + order] = alone
+        return worth
+
+    def _moved(self, X: Matrix, row: IntVector, column: IntVector, value: Vector) -> Vector:
+        scores = score_moves(self.score, X, row, column, value)
+        off = np.flatnonzero(~np.isfinite(scores))
+        if len(off):
+            points = X[row[off]]
+            points[np.arange(len(off)), column[off]] = value[off]
+            check_finite(scores[off], points)
+        return scores
 
     def _share(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
         """What part of the gap belongs to each feature: (n, p)."""

@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import IntMatrix, IntVector, Vector
-from whyflag.score.trees import FloatMatrix, Nodes
+from whyflag.arrays import FloatMatrix, IntMatrix, IntVector, Vector
+from whyflag.score.trees import Nodes
 
 
 @final

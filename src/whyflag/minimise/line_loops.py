@@ -15,7 +15,8 @@ def outside(at, side, first, last, begin, leaf, lowest, highest):
             if j >= 0 and (at[0, j] < first[leaf_, w] or at[0, j] > last[leaf_, w]):
                 found[0, leaf_] += 1
     for i in range(1, len(at)):
-        found[i] = found[i - 1]
+        for leaf_ in range(len(side)):
+            found[i, leaf_] = found[i - 1, leaf_]
         for j in range(at.shape[1]):
             before, after = at[i - 1, j], at[i, j]
             if before != after:
@@ -54,8 +55,10 @@ def best(at, out, which, free, row, weight, cost, own, begin, tree, value, side,
             if out[i, leaf] == 0:
                 here[tree[leaf]] = value[leaf]
                 total += value[leaf]
-        sums[:] = 0.0
-        least[:] = 0.0
+        for x in range(len(sums)):
+            sums[x] = 0.0
+        for j in range(len(least)):
+            least[j, 0] = least[j, 1] = 0.0
         for leaf in range(len(tree)):
             if out[i, leaf] == 1:
                 for w in range(side.shape[1]):
@@ -80,7 +83,7 @@ def best(at, out, which, free, row, weight, cost, own, begin, tree, value, side,
         gain = part * max(abs(bar), 1.0)
         for j in range(at.shape[1]):
             rest = moved - weight[i] * cost[r, begin[j] + at[i, j]]
-            if not free[i, j] or level + slope * least[j].min() + rest >= bar - gain:
+            if not free[i, j] or level + slope * min(least[j, 0], least[j, 1]) + rest >= bar - gain:
                 continue
             for x in range(begin[j] + 1, begin[j + 1]):
                 sums[x] += sums[x - 1]

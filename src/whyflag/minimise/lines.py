@@ -81,7 +81,8 @@ class _Lines:
             cost = problems.penalty[:, None] * cost[row] + leash
             weight, row = np.ones(len(problems)), np.arange(len(problems))
         free = problems.free[:, trees.sources] & (trees.slopes != 0)
-        return cls(problems, trees, cells, free, row, own, u, np.where(can, cost, np.inf), weight)
+        cost = np.ascontiguousarray(np.where(can, cost, np.inf))  # laid out in one way: see `best`
+        return cls(problems, trees, cells, free, row, own, u, cost, weight)
 
     def enter_bounds(self, at: IntMatrix) -> None:
         """From cells that are out of bounds go to those in which x is, or enters the bounds."""
@@ -122,6 +123,7 @@ class _Lines:
         self, at: IntMatrix, outside: IntMatrix, which: IntVector
     ) -> tuple[IntVector, IntVector]:
         """The column and the cell of the lowest point along any column; −1: none is lower."""
+        # Loops are compiled anew for arrays that are laid out in another way.
         cells, fast = self.cells, compiled(line_loops.best)
         if fast is not None:
             link = self.trees.link

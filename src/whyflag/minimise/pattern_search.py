@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.batches import batches
 from whyflag.minimise.problem import Moves, Problems, rounding
 
 FIRST_STEP = 1.0  # of a column's scale
@@ -68,15 +67,9 @@ def _try_columns(
     flip = np.where(np.abs(u - lower) < np.abs(u - upper), upper, lower)
     candidates[0] = np.where(problems.domain.binary, flip, candidates[0])
     candidates[1:, :, problems.domain.binary] = np.nan
+    candidates = np.stack([problems.project(each) for each in candidates])
     worth = problems.free & np.isfinite(candidates) & (candidates != u)
-    kind, row, column = np.nonzero(worth)
-    losses = np.full(candidates.shape, np.inf)
-    for some in batches(len(row), u.shape[1]):
-        k, i, j = (index[some] for index in (kind, row, column))
-        points = u[i]
-        points[np.arange(len(i)), j] = candidates[k, i, j]
-        tried = problems.select(i)
-        losses[k, i, j] = tried.loss(tried.project(points))
+    losses = problems.losses_of_columns(u, candidates, worth)
     best = losses.argmin(axis=0)[None]  # 1 x b x d
     values = np.take_along_axis(candidates, best, axis=0)[0]
     sides = losses[:2].min(axis=0)  # b x d

@@ -14,7 +14,7 @@ from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.minimise.finite_difference import Character
 from whyflag.nearness import bend, distance, slope
-from whyflag.score import Curvature, Gradient, Score
+from whyflag.score import Curvature, Gradient, Score, score_moves
 
 Shape = Literal["box", "ball"]
 T = TypeVar("T")
@@ -144,6 +144,24 @@ class Problems:
             losses[some] = these.loss(these.start).reshape(-1, b)
         return losses
 
+    def losses_of_columns(self, u: Matrix, values: Tensor, worth: BoolMatrix) -> Tensor:
+        """Loss of moves in which one column has another value: (s, b, d) -> (s, b, d).
+
+        Infinite where it is not worth asking, bool (s, b, d).
+        """
+        row, column, which = np.nonzero(worth.transpose(1, 2, 0))
+        chosen = which, row, column
+        at = np.where(worth, values, u)
+        points = np.stack([self.points(each) for each in at])[chosen]  # q
+        with np.errstate(over="ignore", invalid="ignore"):
+            costs, now = self._costs(at), self._costs(u)
+            cost = now.sum(axis=1)[row] - now[row, column] + costs[chosen]
+            value = score_moves(self.score, self.points(u), row, column, points)
+            loss = value / self.unit + cost
+        losses = np.full(values.shape, np.inf)
+        losses[chosen] = np.where(np.isfinite(loss), loss, np.inf)
+        return losses
+
     def loss_and_grad(self, u: Matrix) -> tuple[Vector, Matrix, IntVector]:
         """Loss, its gradient by the moves, and which of the curvatures rules.
 
@@ -249,6 +267,13 @@ class Problems:
             away = u - self.entry
             total += self.leash * dot(away, away)
         return total
+
+    def _costs(self, u: Tensor) -> Tensor:
+        """What the move of each column costs: (…, b, d)."""
+        costs = self.penalty[:, None] * distance(u)
+        if self.leash.any():
+            costs = costs + self.leash[:, None] * (u - self.entry) ** 2
+        return costs
 
 
 def dot(one: Matrix, other: Matrix) -> Vector:

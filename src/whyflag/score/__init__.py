@@ -8,6 +8,7 @@ from whyflag.score.distances import Distances
 from whyflag.score.gradient import Gradient
 from whyflag.score.map import Map
 from whyflag.score.marginals import Marginals
+from whyflag.score.moves import score_moves
 from whyflag.score.products import Products
 from whyflag.score.trees import Trees
 
@@ -23,5 +24,6 @@ __all__ = [
     "Score",
     "Trees",
     "evaluate",
+    "score_moves",
     "unit_from",
 ]

@@ -6,18 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, FloatMatrix, IntMatrix, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.compiled import compiled
 from whyflag.score.ability import Ability
 from whyflag.score.map import Map
+from whyflag.score.nearest_loops import MOVES, POINTS, SUMS, nearest
 
 TIE = 1e-9  # of a squared distance: rows that differ by less may be either's neighbour
-NO_ROWS, NO_INDEX = np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64)
+Sums = Matrix | FloatMatrix
+NO_INDEX = np.zeros(0, dtype=np.int64)
+NO_MOVES = NO_INDEX, NO_INDEX, np.zeros(0)
+NO_SUMS = np.zeros((0, 0), np.float32), NO_INDEX[:, None], np.zeros((0, 0), np.bool_)
 
 
 class Judge(ABC):
@@ -71,29 +75,62 @@ class Neighbours:
 
     def __call__(self, X: Matrix) -> Vector:
         """Scores: (n, d) -> (n,)."""
-        fast = compiled(_search_loops)
+        fast = compiled(nearest)
         if fast is None:
             return self._by_library(X)
-        X = np.ascontiguousarray(X)
-        squares, which = fast(X, self.columns, NO_INDEX, self._n_searched)
-        return self._judged(squares, which, lambda some: X[some])
+        return self._judged(*self._search(fast, POINTS, X), lambda some: X[some])
 
-    def of_sums(
-        self, table: Matrix, index: IntMatrix, points: Callable[[IntVector], Matrix]
+    def of_moves(self, X: Matrix, row: IntVector, column: IntVector, value: Vector) -> Vector:
+        """Scores of rows of which one column has another value: (b, d), (q,) … -> (q,).
+
+        They are the sooner had, the more moves of a row, and of a column of it, stand together.
+        """
+
+        def points(some: IntVector | slice) -> Matrix:
+            moved = X[row[some]]
+            moved[np.arange(len(moved)), column[some]] = value[some]
+            return moved
+
+        fast = compiled(nearest)
+        if fast is None:
+            parts = [self._by_library(points(some)) for some in batches(len(row), X.shape[1])]
+            return np.concatenate([np.empty(0), *parts])
+        return self._judged(*self._search(fast, MOVES, X, moves=(row, column, value)), points)
+
+    def of_mixtures(
+        self, x: Vector, r: Vector, keep: BoolMatrix, table: Sums, index: IntMatrix
     ) -> Vector:
-        """Scores of points whose squared distances are sums of rows of a table.
+        """Scores of rows with some columns of one row and the others of another: -> (c,).
 
         Args:
-            table: Parts of squared distances to all stored rows, (h, m).
-            index: The parts that each point is the sum of, (c, g).
-            points: Some of the points, (c,) -> (c, d): where rows are equally near.
+            x: The one row, (d,).
+            r: The other, (d,).
+            keep: The columns that are taken from x, bool (c, d).
+            table: Parts of squared distances to all stored rows, of type `sums`, (h, m).
+            index: The parts that the squared distances of each are the sum of, (c, g).
         """
-        fast = compiled(_search_loops)
+        fast = compiled(nearest)
         if fast is None:
             found = _search_sums(table, index, self._n_searched)
         else:
-            found = fast(NO_ROWS, table, index, self._n_searched)
-        return self._judged(*found, points)
+            found = self._search(fast, SUMS, np.stack([x, r]), sums=(table, index, keep))
+        return self._judged(*found, lambda some: np.where(keep[some], x, r))
+
+    @property
+    def sums(self) -> type[np.floating[Any]]:
+        """What sums are added up in: loops know what rounding may change."""
+        return np.float64 if compiled(nearest) is None else np.float32
+
+    def _search(
+        self,
+        fast: Callable[..., tuple[Matrix, IntMatrix]],
+        what: int,
+        X: Matrix,
+        moves: tuple[IntVector, IntVector, Vector] = NO_MOVES,
+        sums: tuple[Sums, IntMatrix, BoolMatrix] = NO_SUMS,
+    ) -> tuple[Matrix, IntMatrix]:
+        X = np.ascontiguousarray(X)
+        return fast(what, X, *self._stored, *moves, *sums, self._n_searched)
 
     def _judged(
         self, squares: Matrix, which: IntMatrix, points: Callable[[IntVector], Matrix]
@@ -114,6 +151,15 @@ class Neighbours:
     def columns(self) -> Matrix:
         """The stored rows column by column, (d, m)."""
         return np.ascontiguousarray(self.rows.T)
+
+    @cached_property
+    def _stored(self) -> tuple[Matrix, FloatMatrix, Vector, Vector]:
+        """The stored rows; in single precision around their middle; it, and how far they go."""
+        rows = np.array(self.rows, order="C")
+        with np.errstate(over="ignore"):
+            center = rows.mean(axis=0)
+            columns = np.ascontiguousarray((rows - center).T, dtype=np.float32)
+        return rows, columns, center, np.abs(columns).max(axis=1).astype(np.float64)
 
     @property
     def _n_searched(self) -> int:
@@ -155,8 +201,30 @@ class Distances(Ability):
             X = step(X)
         return X
 
+    def of_moves(
+        self, X: Matrix, row: IntVector, column: IntVector, value: Vector
+    ) -> Vector | None:
+        """Scores of rows of which one column has another value: (b, d), (q,) … -> (q,).
 
-def _search_sums(table: Matrix, index: IntMatrix, k: int) -> tuple[Matrix, IntMatrix]:
+        The moves are in the order of their rows, and of their columns. None if a column of x makes
+        no column of z, or several.
+        """
+        d = X.shape[1]
+        if not np.array_equal(np.sort(self.sources), np.arange(d)):
+            return None
+        z, place = self.behind(X), np.argsort(self.sources)[column]
+        if self.steps:
+            # Columns go through the maps each by itself: one row takes moves of all of them.
+            new = np.append(True, (np.diff(row) != 0) | (np.diff(column) != 0))[: len(row)]
+            begin = np.flatnonzero(new)
+            nth = np.arange(len(row)) - begin[np.cumsum(new) - 1]  # of the moves of a column
+            moved = np.repeat(X[None], nth.max(initial=0) + 1, axis=0)
+            moved[nth, row, column] = value
+            value = self.behind(moved.reshape(-1, d)).reshape(*moved.shape)[nth, row, place]
+        return self.neighbours.of_moves(z, row, place, value)
+
+
+def _search_sums(table: Sums, index: IntMatrix, k: int) -> tuple[Matrix, IntMatrix]:
     """Squared distances to the k nearest rows, rising, and which they are: (c, k), (c, k)."""
     squares, which = np.empty((len(index), k)), np.empty((len(index), k), dtype=np.int64)
     for some in batches(len(index), table.shape[1]):
@@ -168,77 +236,4 @@ def _search_sums(table: Matrix, index: IntMatrix, k: int) -> tuple[Matrix, IntMa
         rising = near.argsort(axis=1, kind="stable")
         squares[some] = np.take_along_axis(near, rising, axis=1)
         which[some] = np.take_along_axis(nearest, rising, axis=1)
-    return squares, which
-
-
-def _search_loops(X: Matrix, table: Matrix, index: IntMatrix, k: int) -> tuple[Matrix, IntMatrix]:
-    """The same by loops; of rows X, (n, d), whose table are the columns, where no index is given.
-
-    All rows are looked at: in more than a few columns trees of rows save little. The rows are cut
-    into 64 parts, one row of each stands with those of the others at its place: of these the
-    nearest is known for every 8, and for all 64. The k-th nearest of the latter is a bound that
-    few rows keep, and only they are compared with those that were found.
-    """
-    m = table.shape[1]
-    by_index = index.shape[1] > 0
-    n, d = index.shape if by_index else X.shape
-    top = (m + 63) // 64
-    part = 8 * top
-    far = np.full(8 * part, np.inf)
-    of_8, of_64, least = np.empty(part), np.empty(top), np.empty(k)
-    squares, which = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.int64)
-    for i in range(n):
-        far[:m] = 0.0
-        j = d % 2
-        if by_index:
-            if j == 1:
-                far[:m] = table[index[i, 0]]
-            while j < d:
-                one, other = table[index[i, j]], table[index[i, j + 1]]
-                for t in range(m):
-                    far[t] += one[t] + other[t]
-                j += 2
-        else:
-            if j == 1:
-                a, one = X[i, 0], table[0]
-                for t in range(m):
-                    far[t] = (a - one[t]) * (a - one[t])
-            while j < d:
-                a, b, one, other = X[i, j], X[i, j + 1], table[j], table[j + 1]
-                for t in range(m):
-                    far[t] += (a - one[t]) * (a - one[t]) + (b - other[t]) * (b - other[t])
-                j += 2
-        of_8[:] = far[:part]
-        for q in range(1, 8):
-            for t in range(part):
-                v = far[q * part + t]
-                of_8[t] = v if v < of_8[t] else of_8[t]
-        of_64[:] = of_8[:top]
-        for q in range(1, 8):
-            for t in range(top):
-                v = of_8[q * top + t]
-                of_64[t] = v if v < of_64[t] else of_64[t]
-        bound = np.inf
-        if top >= k:
-            least[:] = np.inf
-            for t in range(top):
-                v = of_64[t]
-                if v < least[k - 1]:
-                    s = k - 1
-                    while s > 0 and least[s - 1] > v:
-                        least[s] = least[s - 1]
-                        s -= 1
-                    least[s] = v
-            bound = least[k - 1]
-        near, place = squares[i], which[i]
-        for t in range(part):
-            if of_8[t] <= bound:
-                for q in range(8):
-                    v = far[q * part + t]
-                    if v <= bound and v < near[k - 1]:
-                        s = k - 1
-                        while s > 0 and near[s - 1] > v:
-                            near[s], place[s] = near[s - 1], place[s - 1]
-                            s -= 1
-                        near[s], place[s] = v, q * part + t
     return squares, which

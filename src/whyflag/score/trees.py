@@ -10,12 +10,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from whyflag.arrays import IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import FloatMatrix, IntVector, Matrix, Tensor, Vector
 from whyflag.score.ability import Ability
 from whyflag.score.base import Score
 from whyflag.score.map import Map
-
-FloatMatrix = NDArray[np.float32]
 
 
 @final
