@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
 )
 
 from whyflag import Attribution, Ensemble, Explainer, as_score
-from whyflag.attribution.base import concatenate
+from whyflag.attribution import concatenate
 from whyflag.held_out import calibrate
 
 METHODS = ("near", "ASH", "KSH", "wKSH", "comp")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from whyflag import Domain
+from whyflag.minimise.moves import Moves
 from whyflag.minimise.pattern_search import search
-from whyflag.minimise.problem import Moves, Problems
+from whyflag.minimise.problem import Problems
 from whyflag.score import Score
 
 

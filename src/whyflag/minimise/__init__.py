@@ -16,9 +16,10 @@ from whyflag.domain import Domain
 from whyflag.minimise.ball import within_ball
 from whyflag.minimise.finite_difference import FiniteDifference, sloping
 from whyflag.minimise.lines import descend_along_columns
+from whyflag.minimise.moves import Moves
 from whyflag.minimise.newton import FEW, MOST_CALLS, descend_by_parabolas
 from whyflag.minimise.pattern_search import search
-from whyflag.minimise.problem import Moves, Problems, Shape, rounding
+from whyflag.minimise.problem import Problems, Shape, rounding
 from whyflag.minimise.quasi_newton import FLAT, MEMORY, descend
 from whyflag.minimise.starts import MARGIN, Basin, Look, solve_by_rows, solve_from_several
 from whyflag.outcome import Outcome, ended_if

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from whyflag.arrays import Vector
-from whyflag.minimise.problem import Moves, Problems
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems
 
 CLOSE = 1e-9  # how near to the radius, relative to it, a move must come
 MOST_PULLS = 60

@@ -18,7 +18,8 @@ from whyflag.batches import batches
 from whyflag.compiled import compiled
 from whyflag.minimise import line_loops
 from whyflag.minimise.cells import Cells, cells_of
-from whyflag.minimise.problem import Moves, Problems, rounding
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems, rounding
 from whyflag.nearness import distance
 from whyflag.score import Trees
 

@@ -17,7 +17,8 @@ import numpy as np
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector
 from whyflag.batches import batches
 from whyflag.minimise.finite_difference import FiniteDifference
-from whyflag.minimise.problem import Moves, Problems, dot
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems, dot
 
 FEW = 6  # columns for which second differences are worth their points
 MOST_CALLS = 30

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from whyflag.arrays import IntVector, Matrix, Vector
-from whyflag.minimise.problem import Moves, Problems, rounding
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems, rounding
 
 FIRST_STEP = 1.0  # of a column's scale
 LAST_STEP = 0.01

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Tensor, Vector, pick
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector, pick
 from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.minimise.finite_difference import Character
@@ -294,35 +293,3 @@ def _spectra(
         return None
     values, vectors = np.linalg.eigh(curvature.matrices * np.outer(scale, scale) / unit)
     return np.maximum(values, 1e-14 * values.max(axis=1, keepdims=True)), vectors
-
-
-@final
-@dataclass(frozen=True)
-class Moves:
-    """Where the moves of a batch ended; filled in as problems end."""
-
-    u: Matrix  # b x d
-    loss: Vector  # b
-    converged: BoolVector  # b
-    n_evaluations: IntVector  # b
-
-    @classmethod
-    def none(cls, problems: Problems) -> Moves:
-        """No problem has ended yet."""
-        b = len(problems)
-        return cls(
-            u=problems.start.copy(),
-            loss=np.full(b, np.inf),
-            converged=np.zeros(b, dtype=np.bool_),
-            n_evaluations=np.zeros(b, dtype=np.int64),
-        )
-
-    def select(self, which: IntVector) -> Moves:
-        """Those of some problems."""
-        return Moves(*(pick(getattr(self, field.name), which) for field in fields(self)))
-
-    def put(self, which: IntVector, found: Moves) -> None:
-        """Take what was found of some problems; evaluations add up."""
-        self.u[which], self.loss[which] = found.u, found.loss
-        self.converged[which] = found.converged
-        self.n_evaluations[which] += found.n_evaluations

@@ -9,7 +9,8 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector, pick
 from whyflag.minimise.metric import Metric
-from whyflag.minimise.problem import Moves, Problems, dot
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems, dot
 
 MEMORY = 10  # moves that are remembered
 SUFFICIENT_DECREASE = 1e-4  # of what the slope promises

@@ -12,7 +12,8 @@ from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
 from whyflag.batches import batches
 from whyflag.minimise.finite_difference import FiniteDifference
 from whyflag.minimise.metric import Metric
-from whyflag.minimise.problem import Moves, Problems, rounding
+from whyflag.minimise.moves import Moves
+from whyflag.minimise.problem import Problems, rounding
 from whyflag.nearness import distance
 
 Basin = Literal["lowest", "nearest"]
