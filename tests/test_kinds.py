@@ -22,6 +22,22 @@ def test_decimals_and_lists_are_read_off_rows():
     assert kinds.given[2].tolist() == [2, 3, 5]
 
 
+@pytest.mark.parametrize(
+    ("unit", "step"), [(500, 500), (0.05, 0.05), (0.25, 0.25), (12, 12), (1000, 1000), (1, 1)]
+)
+def test_of_many_values_a_larger_step_is_read_off(unit, step):
+    counts = np.random.default_rng(1).integers(-30, 70, size=(300, 1))
+    kinds = Kinds.infer(np.round(counts * unit, 2))
+    np.testing.assert_allclose(kinds.step, step)
+    admitted = kinds.admit(np.array([[7.3 * unit]]), np.zeros((1, 1)))
+    assert admitted[0, 0] == pytest.approx(7 * unit)
+
+
+@pytest.mark.parametrize("values", [[0.0], [0, 500, 1000, 1500], [4000.0] * 50, [2.0**60] * 40])
+def test_of_few_values_it_is_not(values):
+    assert Kinds.infer(np.array(values, dtype=float)[:, None]).step.tolist() == [1]
+
+
 def test_a_few_rows_do_not_make_a_list():
     assert Kinds.infer(np.array([[1.0], [2.0], [3.0]])).given == (None,)
 

@@ -15,6 +15,8 @@ MOST_DECIMALS = 8  # more are those of a computation, not of a person
 ROUNDING = 1e-6  # of a step: 3 × 0.1 is 0.30000000000000004
 MOST_GIVEN = 20  # different values that are a list of what is possible
 OF_EACH = 5  # rows that each of them has on average
+DIFFERENT = 12  # values that are all multiples of a larger step are so by no accident
+EXACT = 2.0**53  # whole numbers that are as large have neighbours that are not told apart
 
 
 @final
@@ -23,8 +25,8 @@ class Kinds:
     """What values each of d columns can hold.
 
     Attributes:
-        step: Values are multiples of it, (d,): 1 for whole numbers, 0.01 for two decimals; 0 for
-            any number.
+        step: Values are multiples of it, (d,): 1 for whole numbers, 0.01 for two decimals, 500 for
+            amounts in five hundreds; 0 for any number.
         given: The only values that a column can hold, in rising order; None for all others.
         direction: 1 where a value may only rise, −1 where it may only fall, 0 for either, (d,).
 
@@ -132,9 +134,20 @@ def _decimals(step: float) -> int:
 
 
 def _step(values: Vector) -> float:
-    """The largest of 1, 0.1, 0.01 … that all values are multiples of; 0 if none is."""
+    """The largest of 1, 0.1, 0.01 … that all values are multiples of; 0 if none is.
+
+    Where many different values are multiples of more, such as 5, 12 or 500, it is that.
+    """
     for decimals in range(MOST_DECIMALS + 1):
         step = float(10.0**-decimals)
         if np.allclose(np.round(values, decimals), values, rtol=0.0, atol=ROUNDING * step):
-            return step
+            return float(np.round(_common(values / step) * step, decimals))
     return 0.0
+
+
+def _common(counts: Vector) -> int:
+    """The largest number that all counts are multiples of, where that is no accident."""
+    counts = np.abs(np.round(counts))
+    if (counts > 0).sum() < DIFFERENT or counts.max() >= EXACT:
+        return 1
+    return int(np.gcd.reduce(counts.astype(np.int64)))

@@ -76,6 +76,37 @@ def test_no_alarm_needs_no_change():
     assert said([100.0, 201.0, 1.0, 0.0, 0.0]) == ("No alarm: the score is 1, the alarm is at 12.")
 
 
+def test_a_score_that_is_nothing_beside_the_alarm_is_0():
+    def kernel(X):
+        return -np.exp(-np.minimum(np.abs(X[:, 1] - 2 * X[:, 0]), 600.0))
+
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0], score=kernel, threshold=-0.5)
+    assert "(score 0 → -" in text
+    assert "e-" not in text
+
+
+def test_scores_have_as_many_digits_as_tell_them_from_the_alarm():
+    def close(X):
+        return 7 + 1e-6 * (np.abs(X[:, 1]) > 500)
+
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0], score=close, threshold=7 + 5e-7)
+    assert "(score 7.000001 → 7, alarm at 7.0000005)" in text
+
+
+def test_a_row_that_is_unlike_normal_ones_is_said_to_be_also_without_an_alarm():
+    text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=1e6)
+    assert text.startswith(
+        "No alarm: the score is 1800, the alarm is at 1000000. But the row is unlike the normal "
+        "rows: weight is 2000; with the rest as it is, about 199 ("
+    )
+    assert text.endswith(") would be like them.")
+
+
+def test_a_row_that_is_unlike_normal_ones_throughout_is_no_more_than_said_to_be():
+    text = said([1e4, -2000.0, 1.0, 0.0, 0.0], threshold=1e6, score=lambda X: X[:, 0])
+    assert "But the row is unlike the normal rows" in text
+
+
 def test_what_does_not_end_the_alarm_is_said():
     text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=-1.0)
     assert "nothing that was tried ends the alarm" in text

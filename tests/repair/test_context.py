@@ -21,9 +21,8 @@ def energy(X):
 def context(x, repaired):
     trials = Trials(Score(energy, n_features=3), DOMAIN.membership, 1)
     feature = int(np.flatnonzero(np.not_equal(x, repaired))[0])
-    return context_of(
-        np.array(x), np.array(repaired), feature, 0, Expected(ROWS, DOMAIN), trials, DOMAIN
-    )
+    expected, sound = Expected(ROWS, DOMAIN), np.equal(x, repaired)
+    return context_of(np.array(x), np.array(repaired), feature, sound, 0, expected, trials, DOMAIN)
 
 
 @pytest.mark.parametrize("feature", [0, 1])
@@ -40,6 +39,22 @@ def test_a_value_is_odd_for_the_column_that_it_goes_with(feature):
 
 def test_a_value_that_is_odd_anywhere_is_odd_by_itself():
     assert context([0.5, 0.5, 40.0], [0.5, 0.5, 0.1]).given == ()
+
+
+def test_what_no_normal_row_has_is_odd_in_any_company():
+    most = ROWS[:, 1].max()
+    near, far = ([most - 1.5, most + away, 0.0] for away in (0.1, 0.5))
+    repaired = [most - 1.5, most - 1.5, 0.0]
+    assert context(near, repaired).given == (0,)
+    assert context(far, repaired).given == ()
+
+
+def test_what_is_wrong_itself_makes_nothing_odd():
+    trials = Trials(Score(energy, n_features=3), DOMAIN.membership, 1)
+    x, repaired = np.array([1.0, -1.2, 0.3]), np.array([1.0, 1.0, 0.3])
+    for sound, given in ((np.array([True, False, True]), (0,)), (np.zeros(3, bool), ())):
+        found = context_of(x, repaired, 1, sound, 0, Expected(ROWS, DOMAIN), trials, DOMAIN)
+        assert found.given == given
 
 
 def test_few_rows_that_share_a_value_are_not_counted():

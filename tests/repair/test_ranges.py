@@ -48,6 +48,18 @@ def test_a_score_that_jumps_over_the_alarm_close_to_it_ends_the_range(spike):
     assert high < spike
 
 
+@pytest.mark.parametrize("top", [0.21, 0.43, 0.67, 0.88])
+def test_a_jump_where_the_score_is_high_ends_the_range_wherever_that_is(top):
+    """The score climbs towards the alarm on the way, and is above it for 0.6 % of that."""
+
+    def hill(X):
+        away = np.abs(X[:, 0] - top)
+        return 0.98 * np.exp(-((away / 0.1) ** 2)) + 0.1 * (away < 0.003)
+
+    _, high = found(hill, [0.0], 0, Domain(1, lower=-1, upper=1), 1.0)
+    assert high < top
+
+
 def test_ends_are_of_the_columns_kind():
     domain = Domain(1, lower=0, upper=100).having(step={0: 1})
     assert found(lambda X: np.abs(X[:, 0] - 7), [7.0], 0, domain, 3.4) == (4, 10)

@@ -104,6 +104,64 @@ def test_a_row_without_an_alarm_stays_as_it_is():
     assert len(repair.to_frame()) == 0
 
 
+def blind(threshold=0.7):
+    """A forest that hardly flags, and rows of it with and without a gross value."""
+    rng = np.random.default_rng(0)
+    size = rng.uniform(1, 9, 500).round(2)
+    rows = np.column_stack(
+        [size, (3 * size + rng.normal(0, 0.2, 500)).round(2), rng.normal(size=500)]
+    )
+    forest = IsolationForest(n_estimators=50, random_state=0).fit(rows)
+    explain = Explainer(forest, rows, threshold=threshold)
+    wrong = np.array([[4.0, 120.0, 0.1], [4.0, 12.0, 0.1]])
+    return explain, wrong
+
+
+def test_a_row_that_is_unlike_normal_ones_stays_but_is_told_what_would_be_like_them():
+    explain, wrong = blind()
+    said = explain(wrong)
+    repair = said.repair
+    assert not said.flagged.any()
+    np.testing.assert_array_equal(repair.rows, wrong)
+    assert not repair.changed.any()
+    assert repair.silenced.all()
+    assert repair.doubts.tolist() == [Doubt.STILL_ODD, Doubt.NONE]
+    (other,), nothing = repair.usual
+    assert nothing == ()
+    assert other.feature == 1
+    assert other.values[0] == pytest.approx(12, abs=0.5)
+    assert repair.lower[0, 1] < 12 < repair.upper[0, 1]
+    told, changed = repair.told
+    assert changed.tolist() == [[False, True, False], [False] * 3]
+    assert other.score == explain.score(told[:1])[0] <= repair.alarm
+    assert said.top(1)["normal"].iloc[0] == other.values[0]
+    alone = explain.repair(wrong[:1])
+    assert alone.usual[0] == repair.usual[0]
+
+
+def test_what_is_fixed_is_not_told_either():
+    explain, wrong = blind()
+    rows = explain.domain.typical
+    domain = Domain.infer(rows, bounded=True).having(fixed=[1])
+    held = Explainer(explain.score, blind()[0](wrong).repairer.rows, domain=domain)
+    assert all(other.feature != 1 for each in held.repair(wrong).usual for other in each)
+
+
+def test_a_value_that_many_have_is_not_at_the_edge():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.7, size=(500, 2)).astype(float)
+    score = as_score(lambda X: np.abs(X).max(axis=1), n_features=2, threshold=20.0)
+    domain = Domain.infer(counts, bounded=True)
+    common = Explainer(score, counts, domain=domain).repair(np.array([[-50.0, 1.0]]))
+    assert common.rows[0, 0] in (0, 1)
+    assert not common.doubts[0] & Doubt.AT_THE_EDGE
+    most = counts[:, 0].max()
+    far = as_score(lambda X: np.abs(X[:, 0] - most), n_features=2, threshold=0.5)
+    rare = Explainer(far, counts, domain=domain).repair(np.array([[-50.0, 1.0]]))
+    assert rare.rows[0, 0] == most
+    assert rare.doubts[0] & Doubt.AT_THE_EDGE
+
+
 def test_two_wrong_values_are_both_repaired_and_nothing_else():
     wrong = QUIET.iloc[:10].copy()
     wrong["power"] *= 1000

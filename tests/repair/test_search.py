@@ -88,6 +88,31 @@ def test_several_changes_have_a_lower_score_than_each_by_itself(name, d):
     assert (repair.changed.sum(axis=1) > 1).any()
 
 
+@pytest.mark.parametrize("name", ["GMM", "LOF"])
+def test_several_values_are_what_the_others_lead_one_to_expect_of_them_together(name):
+    """Two of eight columns that follow three causes: a regression on the six others is the goal."""
+    rng = np.random.default_rng(3)
+    causes = rng.normal(size=(3, 8))
+    rows, truth = (
+        (rng.normal(size=(n, 3)) @ causes + 0.3 * rng.normal(size=(n, 8))).round(2)
+        for n in (600, 30)
+    )
+    wrong = truth.copy()
+    wrong[:, 0] -= 40
+    wrong[:, 5] += 60
+    others = [1, 2, 3, 4, 6, 7]
+    weights = np.linalg.lstsq(np.c_[np.ones(600), rows[:, others]], rows[:, [0, 5]], rcond=None)[0]
+    regression = np.c_[np.ones(30), truth[:, others]] @ weights
+    repair = Explainer(DETECTORS[name](rows), rows).repair(wrong)
+    names_both = repair.changed[:, [0, 5]].all(axis=1) & (repair.changed.sum(axis=1) == 2)
+    assert names_both.mean() > 0.8
+    off, goal = (
+        np.abs(values - truth[:, [0, 5]])[names_both].mean()
+        for values in (repair.rows[:, [0, 5]], regression)
+    )
+    assert off < 1.3 * goal
+
+
 @pytest.mark.parametrize("alarm", [0.5, 5.0, 30.0])
 def test_more_features_leave_no_higher_score_where_they_add_up(alarm):
     """e(x) = Σ |x_i|: what each feature brings is known, however many are repaired."""

@@ -68,10 +68,10 @@ def test_what_is_called_normal_is_the_repair_and_nothing_else(attribution):
         i = attribution.row_names.index(row["name"])
         assert row["sentence"] == attribution.sentences()[i]
         for one in row["features"]:
-            changed = attribution.repair.changed[i, one["feature"]]
-            assert (one["normal"] is not None) == changed
-            if changed:
-                assert one["to"] == attribution.repair.rows[i, one["feature"]]
+            rows, changed = attribution.repair.told
+            assert (one["normal"] is not None) == changed[i, one["feature"]]
+            if changed[i, one["feature"]]:
+                assert one["to"] == rows[i, one["feature"]]
                 assert f"about {one['normal']} ({one['span']})" in row["sentence"]
 
 

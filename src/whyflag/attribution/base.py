@@ -262,7 +262,9 @@ class Attribution(Contributions):
     def top(self, k: int = 3) -> pd.DataFrame:
         """The k largest attributions of each row, with what was observed and what is normal.
 
-        "normal" is the value in the repaired row (`repair`); NaN where there is no alarm.
+        "normal" is the value in the repaired row (`repair`). A row that raises no alarm needs none:
+        it is what was observed; or, where the row is unlike the normal rows all the same, what
+        would be like them (`repair.usual`).
 
         A player of several columns shows their values as a tuple. "error" is the standard error of
         the attribution, where there is one. With refits, "spread" is the standard deviation over

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whyflag.arrays import Vector
+from whyflag.repair.digits import most_decimals
 from whyflag.table.codec import REDACTED, State, redacted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ SHORT = 6  # digits of a number that is shown as it is
 EXPONENT = 1e15  # numbers that are as large have one
 MOST_FIGURES = 3  # of a feature of several numbers
 ANOTHER = "another value"  # instead of one that is not shown
+MOST_DIGITS = 17
 MOST_LISTED = 6  # values that a number can have
 
 
@@ -41,7 +43,8 @@ def number(value: float, digits: int = 4, decimals: int = 0) -> str:
     """
     if abs(value) < EXPONENT and np.round(value, decimals) == value:
         text = f"{value:.15g}"
-        if value == round(value) or len(text.strip("-0.").replace(".", "")) <= SHORT:
+        figures = text.partition("e")[0].strip("-0.").replace(".", "")
+        if value == round(value) or len(figures) <= SHORT:
             return text
     whole = 10**digits <= abs(value) < EXPONENT
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
@@ -82,18 +85,26 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
     None where nothing has to change, or nothing is known.
     """
     if attribution.can_be_repaired:
-        repair = attribution.repair
-        if not repair.changed[i, feature]:
+        rows, changed = attribution.repair.told
+        if not changed[i, feature]:
             return None
         if is_redacted(attribution, feature):
             return ANOTHER
         if state := foreign(attribution, i, feature):
             codec = attribution.codecs.get(attribution.feature_names[feature])
             if codec is not None:
-                return codec.instead(repair.rows[i, attribution.membership[feature]], state)
-        return held(attribution, repair.rows[i], feature, digits)
+                return codec.instead(rows[i, attribution.membership[feature]], state)
+        return _unlike(attribution, i, rows[i], feature, digits)
     reference = attribution.reference
     return None if reference is None else held(attribution, reference[i], feature, digits)
+
+
+def _unlike(attribution: Attribution, i: int, row: Vector, feature: int, digits: int) -> str:
+    """What a feature has in a row, in as many digits as tell it from what was observed."""
+    seen = observed(attribution, i, feature, digits)
+    while (text := held(attribution, row, feature, digits)) == seen and digits < MOST_DIGITS:
+        digits += 1
+    return text
 
 
 def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, str] | None:
@@ -126,7 +137,7 @@ def normal_span(attribution: Attribution, i: int, feature: int) -> str | None:
         step = repair.domain.kinds.step[column]
         has_holes = not (step and np.allclose(np.diff(known), step))
         if len(known) <= MOST_FIGURES or has_holes:
-            row, texts = repair.rows[i].copy(), []
+            row, texts = repair.told[0][i].copy(), []
             for value in known:
                 row[column] = value
                 texts.append(held(attribution, row, feature))
@@ -169,7 +180,11 @@ def foreign(attribution: Attribution, i: int, feature: int) -> State:
 def _decimals(attribution: Attribution, column: int) -> int:
     """How many decimals a column has among the normal rows, as far as that is known."""
     source = attribution.repairer or attribution.repaired
-    return 0 if source is None else max(0, int(source.domain.kinds.decimals[column]))
+    if source is None:
+        return 0
+    known = int(source.domain.kinds.decimals[column])
+    # Of a column that can hold any number: those of a repaired one.
+    return max(0, known if known >= 0 else most_decimals(float(source.domain.scale[column])))
 
 
 def categories_of(attribution: Attribution, feature: int) -> tuple[str, ...]:

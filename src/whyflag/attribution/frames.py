@@ -58,11 +58,8 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
 
 
 def _normal_rows(attribution: Attribution) -> Matrix | None:
-    """The repaired rows; of a row that raises no alarm nothing is known to be more normal."""
-    if not attribution.can_be_repaired:
-        return attribution.reference
-    repair = attribution.repair
-    return np.where((repair.before > repair.alarm)[:, None], repair.rows, np.nan)
+    """What people are told would be normal, as far as it is known."""
+    return attribution.repair.told[0] if attribution.can_be_repaired else attribution.reference
 
 
 def to_frame(attribution: Attribution) -> pd.DataFrame:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
 
 MOST_REPAIRED = 4  # features that are named one by one
+MOST_DIGITS = 17
+NOTHING = 1e-9  # of the alarm, or of the score after the repair
 
 
 def sentences(attribution: Attribution) -> tuple[str, ...]:
@@ -36,21 +38,18 @@ def sentences(attribution: Attribution) -> tuple[str, ...]:
 
 def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     repair = attribution.repair
-    alarm = number(repair.alarm)
+    alarm, before, after = _scores(repair.alarm, repair.before[i], repair.scores[i])
     if repair.before[i] <= repair.alarm:
-        limit = "normal rows score up to" if repair.doubts[i] else "the alarm is at"
-        return f"No alarm: the score is {number(repair.before[i])}, {limit} {alarm}."
+        doubts = Doubt(int(repair.doubts[i]))
+        limit = "normal rows score up to" if Doubt.NO_THRESHOLD in doubts else "the alarm is at"
+        said = f"No alarm: the score is {before}, {limit} {alarm}."
+        return f"{said} {_unlike(attribution, i, order)}" if Doubt.STILL_ODD in doubts else said
     changed = [int(j) for j in order if repair.changed[i, j]]
     if not changed:
-        return (
-            "Nothing that was tried brings the score down: it is "
-            f"{number(repair.before[i])}, the alarm is at {alarm}."
-        )
-    named, more = changed[:MOST_REPAIRED], len(changed) - MOST_REPAIRED
-    are = _list([_observed(attribution, i, j) for j in named], more)
-    alone = len(changed) == 1
-    would = _list([_normal(attribution, i, j, named=not alone) for j in named], more)
-    scores = f"score {number(repair.before[i])} → {number(repair.scores[i])}, alarm at {alarm}"
+        said = "Nothing that was tried brings the score down"
+        return f"{said}: it is {before}, the alarm is at {alarm}."
+    are, would = _are_and_would(attribution, i, changed)
+    scores = f"score {before} → {after}, alarm at {alarm}"
     ends = "That alone ends" if len(changed) == 1 else "Together they end"
     ends = f"{ends} the alarm ({scores})."
     if repair.silenced[i]:
@@ -66,6 +65,36 @@ def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     return " ".join(filter(None, parts))
 
 
+def _are_and_would(attribution: Attribution, i: int, changed: list[int]) -> tuple[str, str]:
+    """What features are, and what they would be if all were normal."""
+    named, more = changed[:MOST_REPAIRED], len(changed) - MOST_REPAIRED
+    alone = len(changed) == 1
+    return (
+        _list([_observed(attribution, i, j) for j in named], more),
+        _list([_normal(attribution, i, j, named=not alone) for j in named], more),
+    )
+
+
+def _unlike(attribution: Attribution, i: int, order: IntVector) -> str:
+    """What would make a row like the normal ones that is unlike them and raises no alarm."""
+    said = "But the row is unlike the normal rows"
+    changed = [int(j) for j in order if attribution.repair.told[1][i, j]]
+    if not changed:
+        return f"{said}."
+    are, would = _are_and_would(attribution, i, changed)
+    return f"{said}: {are}; with the rest as it is, {would} would be like them."
+
+
+def _scores(alarm: float, before: float, after: float) -> list[str]:
+    """Scores in as many digits as tell them apart; what is nothing beside the alarm is 0."""
+    least = NOTHING * max(abs(alarm), abs(after))
+    shown = [0.0 if abs(score) < least else float(score) for score in (alarm, before, after)]
+    digits = 4
+    while digits < MOST_DIGITS and len({number(each, digits) for each in shown}) < len(set(shown)):
+        digits += 1
+    return [number(each, digits) for each in shown]
+
+
 def _has_several(attribution: Attribution, j: int) -> bool:
     """Whether a feature is several numbers, which are shown."""
     if is_redacted(attribution, j):
@@ -76,10 +105,12 @@ def _has_several(attribution: Attribution, j: int) -> bool:
 
 def _moved_most(attribution: Attribution, i: int, j: int, *, repaired: bool) -> str:
     """Those of several numbers that the repair moves furthest; fewer where it moves others too."""
-    most = MOST_FIGURES if attribution.repair.changed[i].sum() == 1 else 1
-    repair, columns = attribution.repair, np.flatnonzero(attribution.membership[j])
-    row = repair.rows[i] if repaired else attribution.data[i]
-    far = np.abs(repair.rows[i] - attribution.data[i])[columns] / repair.domain.scale[columns]
+    rows, changed = attribution.repair.told
+    most = MOST_FIGURES if changed[i].sum() == 1 else 1
+    columns = np.flatnonzero(attribution.membership[j])
+    row = rows[i] if repaired else attribution.data[i]
+    scale = attribution.repair.domain.scale
+    far = np.abs(rows[i] - attribution.data[i])[columns] / scale[columns]
     shown = columns[np.argsort(-far, kind="stable")[:most]]
     figures = [f"{attribution.column_names[k]} {number(row[k])}" for k in shown]
     return _list(figures, len(columns) - len(shown))

@@ -33,7 +33,7 @@ def whatif(
     """
     # Repairs are searched for when they are asked for: this row's will do.
     attribution, row = attribution[check_row(attribution, row)], 0
-    repaired = attribution.repair.rows
+    repaired, changed = attribution.repair.told
     d = attribution.data.shape[1]
     normal = None if background is None else check_rows(background, d, name="background")
     blamed = attribution.order[row, :max_features]
@@ -57,7 +57,7 @@ def whatif(
             ax.plot([(middle - target) / unit] * 2, [y - 0.25, y + 0.25], color=PALE, lw=1.2)
         start = (value - target) / unit
         ax.plot(start, y, "o", color=RAISES, ms=7)
-        if attribution.repair.changed[row, feature]:
+        if changed[row, feature]:
             low, high = (
                 (end[row, column] - target) / unit
                 for end in (attribution.repair.lower, attribution.repair.upper)
@@ -80,7 +80,7 @@ def whatif(
         texts = (
             (start, observed(attribution, row, feature), start >= 0),
             (0, held(attribution, repaired[row], feature), start < 0),
-        )[: 1 + bool(attribution.repair.changed[row, feature])]
+        )[: 1 + bool(changed[row, feature])]
         for x, text, right in texts:
             ax.annotate(
                 text,

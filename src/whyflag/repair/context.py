@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.nearness import coarse, distance
 from whyflag.repair.expected import Expected
@@ -46,23 +46,28 @@ def context_of(
     x: Vector,
     repaired: Vector,
     feature: int,
+    sound: BoolVector,
     i: int,
     expected: Expected,
     trials: Trials,
     domain: Domain,
 ) -> Context:
-    """Which features make the value of a feature in x odd, where another one would be normal.
+    """Which sound features make the value of one in x odd, where another would be normal.
 
-    In normal rows that have about this value of the feature it is at home. Feature k makes it odd
-    if it is odd as soon as these rows have the value of k in x:
+    A number that no normal row has about is odd by itself. In rows that have it, it is at home.
+    Feature k makes it odd if it is odd as soon as these rows have the value of k in x:
     a_k = mean_r [e(r with f, k of x) − e(r with f repaired, k of x)] − the same without k.
     """
     own = domain.membership[feature]
-    far = distance((expected.rows - x) / domain.scale)  # m x d
+    away = np.abs(expected.rows - x) / domain.scale  # m x d
+    if own.sum() == 1 and away[:, own].min() > ALIKE:
+        return Context(feature, ())
+    far = distance(away)
     # Rows with about this value; of several, those that are near in the others as well.
     ranked = coarse(far[:, own].sum(axis=1)) + 1e-6 * far.sum(axis=1)
     rows = expected.rows[expected.nearest(ranked[:, None])[:, 0]]  # k x d
-    others = expected.bound_to(feature)[:MOST_ASKED]  # f
+    others = expected.bound_to(feature)
+    others = others[sound[others]][:MOST_ASKED]  # f
     brought = domain.membership[others] | domain.fixed  # f x d
     # First nothing but the feature itself: what the others are compared with.
     keep = np.vstack([domain.fixed, brought])

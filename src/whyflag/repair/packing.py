@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -38,6 +38,7 @@ def pack(repair: Repair) -> tuple[dict[str, Any], dict[str, Any]]:
             for each in repair.choices
         ],
         "alternatives": [[asdict(other) for other in each] for each in repair.alternatives],
+        "usual": [[asdict(other) for other in each] for each in repair.usual],
         "contexts": [None if each is None else asdict(each) for each in repair.contexts],
     }
     return arrays, told
@@ -53,19 +54,17 @@ def unpack(
         shape = tuple(sizes[letter] for letter in letters)
         if np.shape(arrays[name]) != shape or np.asarray(arrays[name]).dtype.kind not in "biuf":
             raise ValueError(f"`{name}` of its repair must be numbers of shape {shape}")
-    lists = [told[name] for name in ("choices", "alternatives", "contexts")]
+    lists = [told[name] for name in ("choices", "alternatives", "usual", "contexts")]
     if any(len(each) != len(data) for each in lists):
         raise ValueError(f"its repair must be of {len(data)} rows")
-    choices, alternatives, contexts = lists
+    choices, alternatives, usual, contexts = lists
     return Repair(
         **{name: arrays[name] for name in SHAPES},
         choices=tuple(
             {int(feature): np.array(values) for feature, values in each.items()} for each in choices
         ),
-        alternatives=tuple(
-            tuple(Alternative(**{**other, "values": tuple(other["values"])}) for other in each)
-            for each in alternatives
-        ),
+        alternatives=_unpack_others(alternatives),
+        usual=_unpack_others(usual),
         contexts=tuple(
             None if each is None else Context(**{**each, "given": tuple(each["given"])})
             for each in contexts
@@ -74,4 +73,11 @@ def unpack(
         row_names=row_names,
         alarm=float(told["alarm"]),
         domain=domain,
+    )
+
+
+def _unpack_others(packed: Sequence[Any]) -> tuple[tuple[Alternative, ...], ...]:
+    return tuple(
+        tuple(Alternative(**{**other, "values": tuple(other["values"])}) for other in each)
+        for each in packed
     )

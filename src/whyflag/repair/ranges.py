@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
@@ -12,8 +14,10 @@ FIRST = 24  # values between the repaired one and the bound, evenly, and as many
 NEAREST = 0.01  # scales: where those in proportion begin
 CLOSER = 8  # values between the last quiet one and the first that is not
 ROUNDS = 3
-AGAIN = 24  # values that are looked at last, over the whole and as many near its end
-END = 0.05  # of the way: its end, where the score is next to the alarm
+AGAIN = 12  # values that are looked at once more, evenly over the whole range
+LOUDEST = 4  # gaps between values, where the score is highest, that are looked into after these
+INTO = 5  # values in each of them
+LOOKS = 2  # rounds of it
 
 
 def ranges(
@@ -55,12 +59,9 @@ def _reach(
     """The last quiet value on the way from each repaired one to its limit: (b,)."""
     begin = rows[owner, column]
 
-    def walk(quiet: Vector, end: Vector, share: Matrix) -> tuple[Vector, Vector]:
-        """The last quiet value before the first that is not, and that one; the end if all are."""
-        steps = share.shape[1]
-        values = quiet[:, None] + share * (end - quiet)[:, None]  # b x steps
-        # At the end itself, not beside it by rounding.
-        values[:, -1] = end
+    def scored(values: Matrix) -> tuple[Matrix, Matrix]:
+        """The nearest values that the columns can hold, and their scores: b x steps each."""
+        steps = values.shape[1]
         points = np.repeat(rows[owner][:, None], steps, axis=1)  # b x steps x d
         here = points.copy()
         moved = np.arange(len(owner))[:, None], np.arange(steps), column[:, None]
@@ -69,30 +70,60 @@ def _reach(
         values = domain.admit(points, here)[moved]
         points[moved] = values
         scores = trials.of(points.reshape(-1, rows.shape[1]), np.repeat(owner, steps))
-        below = (scores <= alarm).reshape(-1, steps)
+        return values, scores.reshape(-1, steps)
+
+    def walk(quiet: Vector, end: Vector, share: Matrix) -> tuple[Vector, Vector]:
+        """The last quiet value before the first that is not, and that one; the end if all are."""
+        steps = share.shape[1]
+        values = quiet[:, None] + share * (end - quiet)[:, None]  # b x steps
+        # At the end itself, not beside it by rounding.
+        values[:, -1] = end
+        values, scores = scored(values)
+        below = scores <= alarm
         count = np.where(below.all(axis=1), steps, below.argmin(axis=1))  # quiet ones in a row
         last = np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
         next_ = np.take_along_axis(values, np.minimum(count, steps - 1)[:, None], axis=1)[:, 0]
         quiet = np.where(count > 0, last, quiet)
         return quiet, np.where(count < steps, next_, quiet)
 
-    first, closer, again = _shares(np.abs(limit - begin) / domain.scale[column])
-    quiet, noisy = walk(begin, limit, first)
+    quiet, noisy = walk(begin, limit, _shares(np.abs(limit - begin) / domain.scale[column]))
     for _ in range(ROUNDS):
-        quiet, noisy = walk(quiet, noisy, closer)
-    # Scores that jump can raise an alarm between values that were tried, mostly near the end.
-    return walk(begin, quiet, again)[0]
+        quiet, noisy = walk(quiet, noisy, np.arange(1, CLOSER + 1)[None] / CLOSER)
+    return _last_quiet(begin, quiet, scored, alarm)
 
 
-def _shares(spans: Vector) -> tuple[Matrix, Matrix, Matrix]:
-    """Where values are tried at first, closer by, and at last: parts of the way, (b, steps) each.
+def _last_quiet(
+    begin: Vector, end: Vector, scored: Callable[[Matrix], tuple[Matrix, Matrix]], alarm: float
+) -> Vector:
+    """The last value before the first that raises the alarm, looked for once more: (b,).
+
+    A score that jumps can raise it between values that were tried, mostly where it is high.
+    """
+    share = np.arange(AGAIN + 1) / AGAIN
+    values, scores = scored(begin[:, None] + share * (end - begin)[:, None])
+    values[:, -1] = end
+    for _ in range(LOOKS):
+        passed = np.maximum.accumulate(scores[:, :-1] > alarm, axis=1)  # b x gaps
+        empty = np.diff(values, axis=1) == 0
+        high = np.where(passed | empty, -np.inf, np.maximum(scores[:, :-1], scores[:, 1:]))
+        gaps = np.argsort(-high, axis=1, kind="stable")[:, :LOUDEST]  # b x l
+        low, top = (np.take_along_axis(each, gaps, 1) for each in (values[:, :-1], values[:, 1:]))
+        into = np.arange(1, INTO + 1) / (INTO + 1)
+        more = low[..., None] + into * (top - low)[..., None]  # b x l x INTO
+        found = scored(more.reshape(len(begin), LOUDEST * INTO))
+        values, scores = np.hstack([values, found[0]]), np.hstack([scores, found[1]])
+        order = np.argsort(np.abs(values - begin[:, None]), axis=1, kind="stable")
+        values, scores = (np.take_along_axis(each, order, 1) for each in (values, scores))
+    loud = scores > alarm
+    count = np.where(loud.any(axis=1), loud.argmax(axis=1), loud.shape[1])
+    return np.asarray(np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0])
+
+
+def _shares(spans: Vector) -> Matrix:
+    """Where values are tried at first, as parts of the way: (b, steps).
 
     A bound can be so far away that even steps would jump over all that matters.
     """
-    even, close, last = (np.arange(1, steps + 1) / steps for steps in (FIRST, CLOSER, AGAIN))
+    even = np.arange(1, FIRST + 1) / FIRST
     begin = np.minimum(1.0, NEAREST / np.maximum(spans, NEAREST))[:, None]
-    again = np.unique([last, 1 - END + END * last])
-    evenly, closer, again = (
-        np.broadcast_to(each, (len(spans), len(each))) for each in (even, close, again)
-    )
-    return np.sort(np.hstack([evenly, begin ** (1 - even)])), closer, again
+    return np.sort(np.hstack([np.broadcast_to(even, (len(spans), FIRST)), begin ** (1 - even)]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -47,7 +48,7 @@ _SENTENCES = {
 @final
 @dataclass(frozen=True)
 class Alternative:
-    """Another feature that ends the alarm by itself, with the rest of the row as it is."""
+    """What a feature could be instead, and the score that the row would have."""
 
     feature: int
     values: tuple[float, ...]
@@ -59,7 +60,8 @@ class Alternative:
 class Repair:
     """The smallest change of each row after which the detector raises no alarm, all else held.
 
-    Rows that raise no alarm are left as they are. Slices like the rows do.
+    Rows that raise no alarm are left as they are. Of those that are unlike the normal rows all the
+    same, `usual` has what would change that. Slices like the rows do.
 
     Attributes:
         rows: The repaired rows, (n, d). Values that are repaired are of their column's kind, and
@@ -69,10 +71,13 @@ class Repair:
         silenced: Whether the score is at or below the alarm, (n,).
         lower: The lowest value around each repaired one that raises no alarm, the rest of the
             repaired row held, (n, d). NaN where a column is not repaired, or nothing is silenced.
+            Around each value of `usual`: the lowest one with which the row is like normal ones.
         upper: The highest one.
         choices: Of repaired categories all those that raise no alarm, by feature, n: as values of
             the feature's columns.
         alternatives: Other features that end the alarm by themselves, n.
+        usual: Of rows that raise no alarm but are unlike the normal rows: what a few features would
+            have to be so that they are like them, n. None of other rows, or where no few do.
         contexts: Which features make the first repaired value odd, n; None where nothing is.
         doubts: What is to be known before a repair is used, as a `Doubt`, (n,).
         evaluations: Score evaluations spent on each row, (n,).
@@ -92,6 +97,7 @@ class Repair:
     upper: Matrix = per_row()
     choices: tuple[Mapping[int, Matrix], ...] = per_row()
     alternatives: tuple[tuple[Alternative, ...], ...] = per_row()
+    usual: tuple[tuple[Alternative, ...], ...] = per_row()
     contexts: tuple[Context | None, ...] = per_row()
     doubts: IntVector = per_row()
     evaluations: IntVector = per_row()
@@ -107,6 +113,19 @@ class Repair:
 
     def __getitem__(self, rows: Any) -> Repair:
         return select_rows(self, np.atleast_1d(np.arange(len(self))[rows]))
+
+    @cached_property
+    def told(self) -> tuple[Matrix, BoolMatrix]:
+        """What people are told would be normal: rows, (n, d), and the features that differ, (n, p).
+
+        The repaired rows; of a row that raises no alarm, what would be like normal rows.
+        """
+        rows, changed = self.rows.copy(), self.changed.copy()
+        for i, each in enumerate(self.usual):
+            for other in each:
+                rows[i, self.domain.membership[other.feature]] = other.values
+                changed[i, other.feature] = True
+        return rows, changed
 
     def __repr__(self) -> str:
         needed = int((self.before > self.alarm).sum())

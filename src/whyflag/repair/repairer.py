@@ -16,6 +16,7 @@ from whyflag.nearness import distance
 from whyflag.progress import work
 from whyflag.records import join_rows, select_rows
 from whyflag.repair.context import Context, context_of
+from whyflag.repair.digits import ends_in_few_digits, in_few_digits
 from whyflag.repair.expected import NEAR, Expected
 from whyflag.repair.ranges import ranges
 from whyflag.repair.record import Alternative, Doubt, Repair
@@ -29,6 +30,8 @@ from whyflag.table.codec import Codec
 USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
 GOAL_ROWS = 1000  # normal rows that tell it
 MOST_ALTERNATIVES = 3
+MOST_UNLIKE = 3  # features of a row without an alarm that are told to be unlike normal ones
+SHARED = 0.05  # of normal rows: a value that so many have, or one beyond it, is not at the edge
 EACH = 2**11  # numbers of a row that are kept while it is repaired, for each column
 
 
@@ -72,19 +75,37 @@ class Repairer:
                 scores - added.sum(axis=1),
                 replaced if unknown is None else replaced & unknown,
             )
-            seen = self(filled, before, shares, row_names)
+            odd = (added != 0).any(axis=1)  # n
+            seen = self._of(filled, before, shares, row_names, ~odd)
             seen = self._with_ranges(seen, replaced)
             seen = replace(seen, data=X, evaluations=seen.evaluations + tried)
             return _with_foreign(seen, scores, added)
+        return self._of(X, scores, shares, row_names, np.ones(len(X), dtype=np.bool_))
+
+    def _of(
+        self,
+        X: Matrix,
+        scores: Vector,
+        shares: Matrix,
+        row_names: Sequence[Any],
+        compared: BoolVector,
+    ) -> Repair:
+        """The repair of rows whose cells are all known; some are looked at once more, (n,)."""
         whole = self._unchanged(X, scores, row_names)
-        flagged = np.flatnonzero(scores > self._alarm)
-        parts = [select_rows(whole, np.flatnonzero(scores <= self._alarm))]
-        with work("looking for normal values", "row", len(flagged)) as bar:
-            for some in batches(len(flagged), EACH * X.shape[1]):
-                now = select_rows(whole, flagged[some])
-                parts.append(self._repair(now, shares[flagged[some]]))
-                bar.update(len(now))
-        order = np.concatenate([np.flatnonzero(scores <= self._alarm), flagged])
+        flagged = scores > self._alarm
+        unlike = compared & ~flagged
+        if unlike.any():
+            unlike[unlike] = self._second_look.is_odd(X[unlike])
+        some = [flagged, unlike, ~flagged & ~unlike]
+        parts = []
+        with work("looking for normal values", "row", int((flagged | unlike).sum())) as bar:
+            for which, search in zip(some, (self._repair, self._towards_normal), strict=False):
+                for batch in batches(int(which.sum()), EACH * X.shape[1]):
+                    chosen = np.flatnonzero(which)[batch]
+                    parts.append(search(select_rows(whole, chosen), shares[chosen]))
+                    bar.update(len(chosen))
+        order = np.concatenate([np.flatnonzero(which) for which in some])
+        parts.append(select_rows(whole, np.flatnonzero(some[-1])))
         return select_rows(join_rows(parts), np.argsort(order))
 
     def _filled(
@@ -111,7 +132,7 @@ class Repairer:
         columns = (features & ~repair.changed & quiet) @ self.domain.membership  # n x d
         trials = Trials(self.score, self.domain.membership, len(repair))
         numbers = columns & ~self._patterned
-        lower, upper = ranges(repair.rows, numbers, trials, self._inside, self._alarm)
+        lower, upper = self._ranges(repair.rows, numbers, trials)
         return replace(
             repair,
             lower=np.where(numbers, lower, repair.lower),
@@ -132,6 +153,7 @@ class Repairer:
             upper=nothing.copy(),
             choices=({},) * n,
             alternatives=((),) * n,
+            usual=((),) * n,
             contexts=(None,) * n,
             doubts=np.full(n, Doubt.NONE if self._knows_alarm else Doubt.NO_THRESHOLD),
             evaluations=np.zeros(n, dtype=np.int64),
@@ -147,11 +169,11 @@ class Repairer:
         """The repair of rows that raise an alarm."""
         trials = Trials(self.score, self.domain.membership, len(now))
         search = Search(self._values, trials, self._inside, self._alarm, self._quiet_near)
-        found = search(now.data, now.before, shares)
+        found = self._in_few_digits(search(now.data, now.before, shares), now.data, shares, trials)
         quiet = found.scores <= self._alarm
         columns = (found.changed & quiet[:, None]) @ self.domain.membership  # n x d
         numbers = columns & ~self._patterned
-        lower, upper = ranges(found.rows, numbers, trials, self._inside, self._alarm)
+        lower, upper = self._ranges(found.rows, numbers, trials)
         return replace(
             now,
             rows=found.rows,
@@ -169,6 +191,53 @@ class Repairer:
             evaluations=trials.count,
         )
 
+    def _towards_normal(self, now: Repair, shares: Matrix) -> Repair:
+        """Rows that raise no alarm, as they are, with what would make them like normal rows."""
+        look = replace(self, score=self._second_look.score)
+        distances = evaluate(look.score, now.data)
+        found = look._repair(replace(now, before=distances), shares)
+        scores = evaluate(self.score, found.rows)
+        done = found.silenced & (scores <= self._alarm)
+        done &= found.changed.sum(axis=1) <= MOST_UNLIKE
+        usual = tuple(
+            tuple(
+                Alternative(int(j), tuple(row[self.domain.membership[j]].tolist()), float(score))
+                for j in np.flatnonzero(changed & is_done)
+            )
+            for row, changed, is_done, score in zip(
+                found.rows, found.changed, done, scores, strict=True
+            )
+        )
+        return replace(
+            now,
+            usual=usual,
+            lower=np.where(done[:, None], found.lower, np.nan),
+            upper=np.where(done[:, None], found.upper, np.nan),
+            doubts=now.doubts | Doubt.STILL_ODD,
+            evaluations=np.ones(len(now), dtype=np.int64),
+        )
+
+    def _in_few_digits(self, found: Found, X: Matrix, shares: Matrix, trials: Trials) -> Found:
+        """The same with repaired numbers, and those that would do alone, as people write them."""
+        members, every = self.domain.membership, np.arange(len(X))
+        settings = trials, self._inside, self._alarm
+        rows, scores = in_few_digits(
+            found.rows, found.scores, found.changed @ members, X, every, *settings
+        )
+        alone, alone_rows = found.alone.copy(), found.alone_rows.copy()
+        others = [self._others(found, i, shares[i]) for i in range(len(X))]
+        owner = np.repeat(every, [len(each) for each in others])
+        its = np.array([j for each in others for j in each], dtype=np.int64)
+        alone_rows[owner, its], alone[owner, its] = in_few_digits(
+            alone_rows[owner, its], alone[owner, its], members[its], X[owner], owner, *settings
+        )
+        return replace(found, rows=rows, scores=scores, alone=alone, alone_rows=alone_rows)
+
+    def _ranges(self, rows: Matrix, numbers: BoolMatrix, trials: Trials) -> tuple[Matrix, Matrix]:
+        """How far these numbers of repaired rows can be moved without an alarm."""
+        lower, upper = ranges(rows, numbers, trials, self._inside, self._alarm)
+        return ends_in_few_digits(lower, rows, upper, self._inside)
+
     def _choices(self, found: Found, i: int, trials: Trials) -> dict[int, Matrix]:
         """All values of repaired categories that raise no alarm, the rest held."""
         quiet: dict[int, Matrix] = {}
@@ -184,19 +253,22 @@ class Repairer:
                 quiet[int(feature)] = known[scores <= self._alarm]
         return quiet
 
-    def _alternatives(self, found: Found, i: int, shares: Vector) -> tuple[Alternative, ...]:
-        """Other features that end the alarm by themselves, if one does."""
+    def _others(self, found: Found, i: int, shares: Vector) -> list[int]:
+        """Other features that end the alarm by themselves, if one does, by their shares."""
         able = (found.alone[i] <= self._alarm) & ~found.changed[i]
         if found.changed[i].sum() != 1:
-            return ()
-        order = [j for j in np.argsort(-shares, kind="stable") if able[j]]
+            return []
+        return [int(j) for j in np.argsort(-shares, kind="stable") if able[j]][:MOST_ALTERNATIVES]
+
+    def _alternatives(self, found: Found, i: int, shares: Vector) -> tuple[Alternative, ...]:
+        """What these features would have to be."""
         return tuple(
             Alternative(
-                int(j),
+                j,
                 tuple(found.alone_rows[i, j, self.domain.membership[j]].tolist()),
                 float(found.alone[i, j]),
             )
-            for j in order[:MOST_ALTERNATIVES]
+            for j in self._others(found, i, shares)
         )
 
     def _context(
@@ -205,14 +277,22 @@ class Repairer:
         """What makes the first repaired value odd."""
         if not found.changed[i].any():
             return None
-        feature = int(np.argmax(np.where(found.changed[i], shares, -1.0)))
-        return context_of(x, found.rows[i], feature, i, self._expected, trials, self.domain)
+        changed = found.changed[i]
+        feature = int(np.argmax(np.where(changed, shares, -1.0)))
+        # Of several wrong values none makes another odd.
+        odd = np.where(self.domain.membership[feature], x, found.rows[i])
+        return context_of(
+            odd, found.rows[i], feature, ~changed, i, self._expected, trials, self.domain
+        )
 
     def _doubts(self, found: Found, quiet: BoolVector) -> IntVector:
         """What is to be known of repaired rows."""
         moved = found.changed @ self.domain.membership & ~self._patterned  # n x d
         low, high = self.domain.kinds.inward(self._inside.lower, self._inside.upper)
-        edge = ((found.rows <= low) | (found.rows >= high)) & moved & (low < high)
+        normal = self._expected.rows
+        at_low = (found.rows <= low) & ((normal <= low).mean(axis=0) < SHARED)
+        at_high = (found.rows >= high) & ((normal >= high).mean(axis=0) < SHARED)
+        edge = (at_low | at_high) & moved & (low < high)
         return np.asarray(
             np.where(quiet, 0, Doubt.STILL_ALARMING)
             | np.where(edge.any(axis=1), Doubt.AT_THE_EDGE, 0)

@@ -80,6 +80,8 @@ class Search:
             self._several(found, look, X, several, shares, weights)
             self._become_normal(found, X, several)
             self._leave_out(found, X, several, scores, shares)
+            refined = self._as_expected(found, X, several, weights)
+            self._leave_out(found, X, refined, scores, shares)
         return found
 
     def _several(
@@ -155,6 +157,23 @@ class Search:
             rows = [self.values.admit_rows(self.quiet_rows(X[i]), X[i]) for i in which]
             if len(rows[0]):
                 self._take_lowest(found, which, np.array(rows))
+
+    def _as_expected(self, found: Found, X: Matrix, which: IntVector, weights: Matrix) -> IntVector:
+        """Give several repaired features what the others lead one to expect of them together.
+
+        Found one after another, each was expected of a row in which others were still wrong. In
+        place, where it raises no alarm; the rows where it is so.
+        """
+        quiet = found.scores <= self.alarm
+        which = which[((found.changed.sum(axis=1) > 1) & quiet)[which]]
+        if not len(which):
+            return which
+        together = [self.values.together(X[i], found.changed[i], weights[i])[0] for i in which]
+        rows = np.array(together)  # r x d
+        scores = self.trials.of(rows, which)
+        better = scores <= self.alarm
+        found.rows[which[better]], found.scores[which[better]] = rows[better], scores[better]
+        return which[better]
 
     def _leave_out(
         self, found: Found, X: Matrix, which: IntVector, scores: Vector, shares: Matrix

@@ -10,6 +10,7 @@ from whyflag.arrays import BoolVector, Matrix
 from whyflag.domain import Domain
 from whyflag.nearness import distance
 from whyflag.repair.expected import Expected
+from whyflag.score import Score
 
 NEIGHBOURS = 8
 LOOKED_AT = 300  # normal rows that say how far normal rows are from their neighbours
@@ -25,12 +26,20 @@ class SecondLook:
         some = np.unique(np.linspace(0, len(self._rows) - 1, LOOKED_AT).astype(int))
         # Each row is its own nearest.
         usual = [self._far(self._rows[i], skip=1) for i in some]
-        self._most = float(np.quantile(usual, LEVEL))
+        self._most = float(np.quantile(usual, LEVEL)) * (1 + 1e-9)
 
     def is_odd(self, X: Matrix) -> BoolVector:
         """Whether rows are further from normal rows than 99 % of these are: (n, d) -> (n,)."""
-        far = np.array([self._far(x / self._scale) for x in X])
-        return far > self._most * (1 + 1e-9)
+        return self.score(X) > self._most
+
+    @property
+    def score(self) -> Score:
+        """How far rows are from normal ones, with an alarm for those that are odd."""
+        return Score(
+            lambda X: np.array([self._far(x / self._scale) for x in X]),
+            n_features=len(self._scale),
+            threshold=self._most,
+        )
 
     def _far(self, x: Matrix, skip: int = 0) -> float:
         far = distance(self._rows - x).sum(axis=1)

@@ -14,6 +14,9 @@ MOST = 4  # columns that are named
 def advice(attribution: Attribution, i: int, *, is_near: bool) -> list[str]:
     """What is to be done about a row, in a few sentences; the first one first."""
     if attribution.threshold is not None and not attribution.flagged[i]:
+        if attribution.can_be_repaired and (told := attribution.repair.told[1][i]).any():
+            names = [attribution.feature_names[j] for j in attribution.order[i] if told[j]]
+            return [f"Check {_named(names)}: the detector does not see it, but it is not usual."]
         if is_near:
             return ["Nothing has to be done: the score is just below the alarm."]
         return ["Nothing: the row raises no alarm."]

@@ -86,7 +86,7 @@ class Rows:
         values, shares = np.abs(self.attribution.values[i]), self.shares[i]
         told = shares >= SMALL
         if attribution.can_be_repaired:
-            told |= attribution.repair.changed[i]
+            told |= attribution.repair.told[1][i]
         if attribution.states is not None:
             told |= attribution.states[i] != State.USUAL
         order = np.argsort(-np.where(told, values + values.max(), values), kind="stable")
@@ -131,8 +131,8 @@ class Rows:
         at = float(attribution.data[i, column])
         said = lies(known.distribution.place(column, at))
         to = {}
-        if attribution.can_be_repaired and attribution.repair.changed[i, j]:
-            to = {"to": float(attribution.repair.rows[i, column])}
+        if attribution.can_be_repaired and attribution.repair.told[1][i, j]:
+            to = {"to": float(attribution.repair.told[0][i, column])}
         return {"lies": said, "column": column, "at": at, **to}
 
     def _has_place(self, i: int, j: int) -> bool:
@@ -168,13 +168,13 @@ class Rows:
         if len(found) < 2 or max(self.shares[i, j] for j, _ in found) < PART:
             return None
         pair, columns = [j for j, _ in found], [column for _, column in found]
-        moved = attribution.can_be_repaired and attribution.repair.changed[i, pair].any()
+        moved = attribution.can_be_repaired and attribution.repair.told[1][i, pair].any()
         return {
             "columns": columns,
             "names": [attribution.feature_names[j] for j in pair],
             "observed": [observed(attribution, i, j) for j in pair],
             "at": [float(attribution.data[i, column]) for column in columns],
-            "to": attribution.repair.rows[i, columns].tolist() if moved else None,
+            "to": attribution.repair.told[0][i, columns].tolist() if moved else None,
         }
 
     def cells(self, i: int, whole: Cells | None, id_column: str | None) -> dict[str, Any]:
