@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
 
 LONGEST_NAME = 28
-SHORT = 6  # digits of a number that is shown as it is
+SHORT = 8  # digits of a number that is shown as it is
 EXPONENT = 1e15  # numbers that are as large have one
 MOST_FIGURES = 3  # of a feature of several numbers
 ANOTHER = "another value"  # instead of one that is not shown

@@ -14,10 +14,11 @@ from whyflag.attribution.display import (
     normal,
     number,
     observed,
+    state_of,
 )
 from whyflag.checks import check_whole
 from whyflag.extras import require
-from whyflag.table.codec import GAP, REDACTED, cell
+from whyflag.table.codec import GAP, REDACTED, State, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ def top(attribution: Attribution, k: int) -> pd.DataFrame:
             "attribution": attribution.values[i, j],
             **{name: each[i, j] for name, each in told.items()},
             "observed": _observed(attribution, i, j),
-            "normal": None if normal_rows is None else _cell(attribution, normal_rows, i, j),
+            "normal": None if normal_rows is None else _normal(attribution, normal_rows, i, j),
         }
         for i in range(len(attribution))
         for j in first[i]
@@ -128,6 +129,14 @@ def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> Any:
         return REDACTED
     values = rows[i, attribution.membership[j]]
     return cell(values, attribution.codecs.get(name), categories_of(attribution, j))
+
+
+def _normal(attribution: Attribution, rows: Matrix, i: int, j: int) -> Any:
+    """What would be normal; of a cell for which another value stands in, only if that is known."""
+    stands_in = attribution.can_be_repaired and state_of(attribution, i, j) != State.USUAL
+    if stands_in and not attribution.repair.told[1][i, j]:
+        return np.nan
+    return _cell(attribution, rows, i, j)
 
 
 def _observed(attribution: Attribution, i: int, j: int) -> Any:
