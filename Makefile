@@ -51,7 +51,7 @@ lowest:
 	  --output-file $(VENV)-lowest/lowest.txt pyproject.toml paper/pyproject.toml
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check install --quiet \
 	  --requirement $(VENV)-lowest/lowest.txt --editable . --editable ./paper $(TORCH) \
-	  captum hypothesis pytest pytest-xdist
+	  captum hypothesis polars pytest pytest-xdist
 	$(ONE_THREAD) $(VENV)-lowest/bin/python -m pytest -n logical --ignore tests/test_docs.py \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 	rm -rf $(VENV)-lowest

@@ -36,7 +36,7 @@ def main() -> None:
         one = attribution[row]
         print(
             f"Row {one.row_names[0]}: score {one.scores[0]:.0f}, "
-            f"{one.base_values[0]:.0f} had it been normal. Most to blame:"
+            f"of the nearest normal row {one.base_values[0]:.0f}. Contribute most:"
         )
         table = one.top(5).drop(columns="row")
         print(table.to_string(index=False, float_format="{:.4g}".format), "\n")

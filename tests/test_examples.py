@@ -11,7 +11,7 @@ def test_the_demo_names_culprits_and_normal_values(capsys):
     runpy.run_path(str(EXAMPLES / "breast_cancer.py"), run_name="__main__")
     out = capsys.readouterr().out
     assert "malignant rows flagged" in out
-    assert out.count("Most to blame") == 3
+    assert out.count("Contribute most") == 3
     assert "area error" in out
     assert "all converged: yes" in out
 

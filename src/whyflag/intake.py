@@ -220,7 +220,7 @@ class _Foreign:
         return added
 
     def _is_taken(self, i: int, j: int, alarm: _Alarm) -> bool:
-        """Whether the detector takes a cell in a typical row: if so, it is not to blame."""
+        """Whether the detector takes a cell in a typical row: then it is not the cause."""
         if alarm.rows is None:
             return False
         own = self.frames.cells_of(take(self.X, np.array([i])), j)

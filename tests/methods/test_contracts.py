@@ -344,7 +344,7 @@ def permuted_score(score, order):
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_the_units_of_a_column_do_not_matter(method, score, factor):
-    """A column in millimetres is to blame as much as the same column in metres."""
+    """A column in millimetres contributes as much as the same column in metres."""
     units = np.array([1.0, factor, 1.0, 1.0])
     plain = explain(score, method)(X)
     other = explain(score_in(score, units), method, background=NORMAL * units)(X * units)

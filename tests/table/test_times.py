@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from whyflag.table.codec import State
@@ -19,7 +20,13 @@ DAY = 86_400.0
         (["01/02/1970", "02/13/1970"], DAY),
         (["2-Jan-1970", "3-Feb-1970"], DAY),
         (["Jan 2, 1970", "Feb 3, 1970"], DAY),
-        (["1970-01-02", "9999-12-31"], DAY),
+        pytest.param(
+            ["1970-01-02", "9999-12-31"],
+            DAY,
+            marks=pytest.mark.skipif(
+                pd.__version__ < "3", reason="pandas 2 has no times after 2262"
+            ),
+        ),
     ],
 )
 def test_times_are_read_as_people_write_them(texts, first):

@@ -200,15 +200,15 @@ class Attribution(Contributions):
         """
         # What is positive by rounding is nothing.
         rounding = 1e-12 * np.abs(self.values).max(axis=1, keepdims=True)
-        blame = np.where(self.values > rounding, self.values, 0.0)
-        total = blame.sum(axis=1, keepdims=True)
-        return np.divide(blame, total, out=np.zeros_like(blame), where=total > 0)
+        positive = np.where(self.values > rounding, self.values, 0.0)
+        total = positive.sum(axis=1, keepdims=True)
+        return np.divide(positive, total, out=np.zeros_like(positive), where=total > 0)
 
     def coverage(self, k: int = 3) -> Vector:
         """The sum of the k largest shares of each row, (n,): how much k features explain.
 
         Low where no feature stands out: then the row as a whole is unusual, and its first features
-        are little more to blame than others.
+        contribute little more than others.
         """
         check_whole("k", k, at_least=1)
         return -np.sort(-self.shares, axis=1)[:, :k].sum(axis=1)

@@ -88,11 +88,6 @@ class ScoredFile:
         self._watch: DriftWatch | None = None
 
     @property
-    def n_chosen(self) -> int:
-        """Rows read so far that were not left out."""
-        return self.n_flagged if self._only_flagged else self.n_rows
-
-    @property
     def drift(self) -> Drift | None:
         """Whether what is normal seems to have changed, by the rows read so far."""
         return None if self._watch is None else self._watch.found()

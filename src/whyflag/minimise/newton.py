@@ -256,7 +256,7 @@ def _times(matrices: Tensor, vectors: Matrix) -> Matrix:
 def least_in_box(gradient: Matrix, bowl: Tensor, lower: Matrix, upper: Matrix) -> Matrix:
     """The least of g·s + ½ sᵀH s with lower ≤ s ≤ upper, H positive definite: (b, d).
 
-    Who is at which bound is guessed, the rest solved, and the guess mended until it holds.
+    Who is at which bound is guessed, the rest solved, and the guess corrected until it holds.
     """
     b, d = gradient.shape
     step = np.zeros((b, d))

@@ -60,9 +60,9 @@ class Fixed(Question):
     """Is the score a fixed function of each row by itself?
 
     The first rows it sees are scored again in another order, one of them alone, and copies of a
-    few of them. A score that is random, or
-    that depends on the other rows of its batch, makes every attribution by perturbation
-    meaningless, so it is refused. (One that turns random later is found by `Explainer`.)
+    few of them. A score that is random, or that depends on the other rows of its batch, makes every
+    attribution by perturbation meaningless, so it is refused. (One that turns random later is found
+    by `Explainer`.)
     """
 
     def __init__(self) -> None:
