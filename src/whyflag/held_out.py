@@ -13,7 +13,6 @@ from whyflag.calibration import Calibration
 from whyflag.checks import check_number, check_whole
 from whyflag.intake import scores_of
 from whyflag.progress import steps
-from whyflag.score import unit_from
 from whyflag.table.holders import in_hand, take
 
 FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
@@ -117,8 +116,11 @@ def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
 
 
 def _moved(scores: Vector, before: Vector, now: Vector) -> Vector:
-    """Scores as they would be, by the quantiles of what the same rows had and have."""
+    """Scores as they would be, by the quantiles of what the same rows had and have.
+
+    What is beyond all of these stays as far beyond: copies count in one unit. The spread of rows
+    that were fitted to says nothing of others where there are nearly as many columns as rows.
+    """
     before, now = np.sort(before), np.sort(now)
-    scale = unit_from(now, 2) / unit_from(before, 2)
     beyond = scores - np.clip(scores, before[0], before[-1])
-    return np.interp(scores, before, now) + scale * beyond
+    return np.interp(scores, before, now) + beyond

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from whyflag.attribution import Attribution
 from whyflag.cli import app
-from whyflag.cli.fit import DetectorName, _detector
+from whyflag.cli.fit import MOST_COLUMNS, DetectorName, _detector
 from whyflag.cli.terminal import MOST_LINES
 from whyflag.model import Model
 
@@ -648,3 +648,41 @@ def test_what_can_not_be_learnt_is_said_in_words(folder, tmp_path):
     said = run("fit", tmp_path / "ids.csv", "-o", tmp_path / "m")
     assert said.exit_code == 1
     assert "'a': it names the rows" in said.stderr
+
+
+def test_of_very_many_columns_no_mixture_is_tried_and_that_is_said(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(20, MOST_COLUMNS + 1)).round(3)
+    pd.DataFrame(rows).add_prefix("x").to_csv(tmp_path / "wide.csv", index=False)
+    said = run("fit", tmp_path / "wide.csv", "-o", tmp_path / "model")
+    assert said.exit_code == 0, said.output
+    assert f"No mixture is tried: with {MOST_COLUMNS + 1} columns" in said.stderr
+    assert type(Model.load(tmp_path / "model").detector).__name__ in ("Forest", "LOF")
+
+
+def test_a_row_without_a_name_goes_by_its_number(folder, tmp_path):
+    ODD.assign(name=["fine", "", "also fine"]).to_csv(tmp_path / "odd.csv", index=False)
+    said = run("explain", folder / "model", tmp_path / "odd.csv", "--format", "table")
+    assert "row 2: weight is 70" in said.stdout
+
+
+def test_where_no_row_raises_an_alarm_that_is_said_and_no_empty_table(folder):
+    said = run("explain", folder / "model", folder / "odd.csv", "--only-flagged", "--top", "1")
+    quiet = ODD.assign(weight=40.0, size=20.0)
+    quiet.to_csv(folder / "quiet.csv", index=False)
+    none = run(
+        "explain", folder / "model", folder / "quiet.csv", "--only-flagged", "--format", "table"
+    )
+    assert "1 of 3 rows explained by near." in said.stderr
+    assert "None of 3 rows raises an alarm, so none is explained." in none.stderr
+    assert none.stdout.strip() == ""
+
+
+def test_what_fit_notices_of_cells_and_totals_names_the_file(tmp_path):
+    rows = table(40).astype(str)
+    rows.loc[7, "size"] = "broken"
+    total = pd.DataFrame([{"name": "Total", "weight": f"{rows['weight'].astype(float).sum():.3f}"}])
+    pd.concat([rows, total]).to_csv(tmp_path / "report.csv", index=False)
+    said = run("fit", tmp_path / "report.csv", "-o", tmp_path / "model", "--detector", "gmm")
+    assert f"{tmp_path}/report.csv: 'size': not a number: 'broken' (line 9)." in said.stderr
+    assert "report.csv: taken for totals, not for a row: the last one" in said.stderr
+    assert "Learnt from 40 rows" in said.stderr

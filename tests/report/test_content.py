@@ -292,3 +292,13 @@ def test_a_number_of_a_column_with_gaps_has_its_place_and_a_gap_has_none():
     gap = row_of(said, "gap")
     assert feature_of(gap, "size")["lies"] == "above every normal row"
     assert all("at" not in one for one in gap["features"] if one["name"] == "age")
+
+
+def test_what_contributes_most_is_counted_in_rows_that_raise_an_alarm(attribution):
+    data = content(attribution)
+    n_flagged = int(attribution.flagged.sum())
+    assert 0 < n_flagged < len(attribution)
+    assert sum(each["first"] for each in data["culprits"]) == n_flagged
+    assert data["culprits_of"] == "rows that raise an alarm"
+    quiet = attribution[~attribution.flagged]
+    assert content(quiet)["culprits_of"] == "rows"

@@ -1,11 +1,16 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from whyflag import Domain, Explainer
+from whyflag.detectors import GMM
+from whyflag.model import Model
 from whyflag.report.rules import rule_of
 from whyflag.report.words import shortest
 from whyflag.score import Score
+from whyflag.table.schema import Schema
 
 RNG = np.random.default_rng(0)
 NORMAL = np.column_stack(
@@ -75,3 +80,17 @@ def test_rows_that_are_like_normal_ones_have_no_rule():
 )
 def test_the_shortest_number_lies_between(low, high, found):
     assert shortest(low, high) == pytest.approx(found, abs=1e-12)
+
+
+def test_hours_are_told_as_times_of_the_day():
+    rng = np.random.default_rng(0)
+    start = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(8 * 60, 18 * 60, 400), "min")
+    table = pd.DataFrame({"at": start.astype(str), "pages": rng.poisson(4, 400)})
+    schema = Schema.of(table)
+    model = Model.fit(GMM(2, n_init=1), schema, table)
+    late = table[:12].assign(at=[f"2024-01-01 {i % 2 + 22}:{17 + i}:00" for i in range(12)])
+    attribution = model.explainer()(model.read(late).rows)
+    rule = rule_of(attribution, np.arange(12), np.array([0]), model.rows)
+    after = re.fullmatch(r"at after (\d\d:\d\d)", rule.text)[1]
+    assert "17:59" <= after < "22:17"
+    assert (rule.covered, rule.normal) == (12, 0.0)

@@ -34,6 +34,7 @@ READ = {
     "plain": (lines(["x,a,b"], lambda i: f"r{i},{A[i]},{B[i]}"), "inn", [20.0, 30], "r0"),
     "ids with zeros": (lines(["x,a"], lambda i: f"{i:03d},{A[i]}"), "in", [20.0], "000"),
     "ids with decimals": (lines(["x,a"], lambda i: f"1.{i:02d},{A[i]}"), "nn", [1.0, 20.0], 1),
+    "ids of four digits": (lines(["x,a"], lambda i: f"{i:04d},{A[i]}"), "in", [20.0], "0000"),
     "huge ids": (
         lines(["x,a"], lambda i: f"{9007199254740993 + 2 * i},{A[i]}"),
         *("in", [20.0], "9007199254740993"),
@@ -189,6 +190,7 @@ READ |= {
         *("nn", [20.0, 30], 1),
     ),
     "parentheses": (lines(["a,b"], lambda i: f"({A[i]}),{B[i]}"), "nn", [-20.0, 30], 1),
+    "a minus behind": (lines(["a,b"], lambda i: f"{A[i]}-,{B[i]}"), "nn", [-20.0, 30], 1),
     "a real minus": (lines(["a,b"], lambda i: f"\u2212{A[i]},{B[i]}"), "nn", [-20.0, 30], 1),
     "apostrophes": (lines(["a,b"], lambda i: f"19'{800 + i},{B[i]}"), "nn", [19800, 30], 1),
     "spaces between thousands": (
@@ -212,6 +214,10 @@ READ |= {
     "quotes in quotes": (
         lines(["x,a"], lambda i: f'"say ""{i}""",{A[i]}'),
         *("in", [20.0], 'say "0"'),
+    ),
+    "other separators in quoted lines": (
+        lines(["x;a;b"], lambda i: f'"{i:02d}\n,u,\n,v,\n";{A[i]};{B[i]}'),
+        *("inn", [20.0, 30], "00\n,u,\n,v,\n"),
     ),
     "formulas": (lines(["x,a"], lambda i: f"=cmd{i},{A[i]}"), "in", [20.0], "=cmd0"),
     "a name with a comma": (lines(['"x, y",a'], lambda i: f"{B[i]},{A[i]}"), "nn", [30, 20.0], 1),

@@ -83,7 +83,10 @@ def explain(
     else:
         remarks = _report(scored, explainer, model, output)
     by = " and ".join(method or loaded.methods)
-    say(f"{len(remarks)} of {scored.n_rows} rows explained by {by}.")
+    if remarks:
+        say(f"{len(remarks)} of {scored.n_rows} rows explained by {by}.")
+    else:
+        say(f"None of {scored.n_rows} rows raises an alarm, so none is explained.")
     if n_remarks := sum(map(bool, remarks)):
         have = "has" if n_remarks == 1 else "have"
         say(f"{n_remarks} of {len(remarks)} rows {have} a remark: read it before their figures.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whyflag.table.sheet import Sheet
 
 FEWEST_ROWS = 10
+MOST_COLUMNS = 500  # of numbers, for a mixture: its covariances take d³ steps and d² numbers
 
 
 class DetectorName(StrEnum):
@@ -92,13 +93,14 @@ def fit(
     from whyflag.table.reading import name_of, read_sheets
     from whyflag.table.schema import Schema
     from whyflag.table.sheet import Sheet
+    from whyflag.table.totals import without_totals
 
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file: name a folder with -o.")
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    sheet = Sheet.join([part.packed() for part in read_sheets(rows, query=query)])
+    sheet = without_totals(Sheet.join([part.packed() for part in read_sheets(rows, query=query)]))
     if len(sheet) < FEWEST_ROWS:
         raise ValueError(
             f"{name} has too few rows to learn from: {len(sheet)}; at least {FEWEST_ROWS} "
@@ -124,12 +126,12 @@ def fit(
     model.save(output)
     with Notes() as notes:
         notes.tell(f"{name}: {note}" for note in (*sheet.notes, *schema.assumed))
-        notes.tell(schema.encode(replace(sheet, notes=())).notes)
+        notes.tell(schema.encode(replace(sheet, notes=()), where=name).notes)
     if schema.assumed or sheet.notes:
         say("What is assumed can be said otherwise: --id, --columns, --exclude, --type.")
     kinds = f", {len(schema.categories)} of them categories" if schema.categories else ""
     say(
-        f"Learnt from {len(sheet)} rows and {len(schema.columns)} columns{kinds}. "
+        f"Learnt from {len(sheet)} rows and {_columns(len(schema.columns))}{kinds}. "
         f"Alarm above a score of {model.threshold:.4g}: {model.calibration.promise}. "
         f"Written: {output}"
     )
@@ -139,6 +141,10 @@ def fit(
             f"The model holds {len(model.rows)} of the rows, because {' and '.join(needing)} "
             f"{'needs' if len(needing) == 1 else 'need'} them."
         )
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'' if count == 1 else 's'}"
 
 
 def _names(given: list[str] | None, columns: Sequence[str]) -> list[str]:
@@ -164,11 +170,12 @@ def _chosen(schema: Schema, sheet: Sheet, contamination: float, seed: int) -> De
     """The detector to take if none is named, and a word on how it was chosen."""
     from whyflag.detectors.choice import choose_detector
 
-    candidates = {
-        name.value: _detector(name, contamination, seed)
-        for name in (DetectorName.GMM, DetectorName.FOREST, DetectorName.LOF)
-    }
     rows = schema.encode(sheet).rows.values
+    names = [DetectorName.GMM, DetectorName.FOREST, DetectorName.LOF]
+    if (d := rows.shape[1]) > MOST_COLUMNS:
+        names.remove(DetectorName.GMM)
+        say(f"No mixture is tried: with {d:,} columns of numbers it takes too long.")
+    candidates = {name.value: _detector(name, contamination, seed) for name in names}
     name, found = choose_detector(candidates, rows, schema.membership, seed)
     others = ", ".join(f"{each} {100 * area:.0f} %" for each, area in found.items() if each != name)
     say(

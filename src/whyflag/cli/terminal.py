@@ -81,7 +81,7 @@ class Lines:
         if widths is None:
             self._print_narrow(where)
         else:
-            where.print(self._table(cells, widths))
+            where.print(self._table(cells, widths) if cells else "")
         for lines in self._rows:
             if said := lines[0].get("remark"):
                 where.print(escape(plain(f"! {_name(lines[0])}: {said}")), highlight=False)
@@ -170,4 +170,4 @@ def _widths(columns: list[tuple[str, ...]], width: int) -> list[int] | None:
 
 
 def _name(record: Record) -> Any:
-    return record.get("id", record["row"])
+    return record.get("id") or f"row {record['row']}"

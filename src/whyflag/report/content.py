@@ -45,6 +45,7 @@ def content(
     groups = groups_of(shown) if shown.threshold is None else groups_of(shown, shown.flagged)
     group_of = {row: k for k, group in enumerate(groups) for row in group.rows}
     links = _links(shown.row_names)
+    is_alarm = np.zeros(len(shown), bool) if shown.threshold is None else shown.flagged
     times = times_of(shown)
     each = Rows(shown, known)
     rows = [
@@ -70,7 +71,8 @@ def content(
         "redacted": sorted(attribution.redacted),
         "promise": attribution.calibration.promise if attribution.calibration else "",
         "rows": rows,
-        "culprits": _culprits(shown),
+        "culprits": _culprits(shown if not is_alarm.any() else shown[is_alarm]),
+        "culprits_of": "rows that raise an alarm" if is_alarm.any() else "rows",
         "groups": [_group(shown, group.rows, group.features, known.rows) for group in groups],
         "time": None
         if times is None

@@ -126,7 +126,8 @@ def _add_words(data: dict[str, Any], known: Normal) -> None:
         row["group_key"] = keys.get(i, "")
         row["verdict"] = _verdict(row, data["threshold"])
         first = row["features"][0]
-        row["why"] = f"{first['name']}: {first['observed']}"
+        quiet = row["flagged"] is False
+        row["why"] = "no alarm" if quiet else f"{first['name']}: {first['observed']}"
         row["told_rest"] = percent(row["rest"])
         if "agreement" in row:
             row["told_agreement"] = percent(row["agreement"])

@@ -68,7 +68,7 @@ class Rows:
         chosen = self._largest(i)
         alarm, score = attribution.threshold, float(attribution.scores[i])
         return {
-            "name": str(attribution.row_names[i]),
+            "name": str(attribution.row_names[i]) or "without a name",
             "score": score,
             "shown_score": number(score),
             "stands": known.stands(score),

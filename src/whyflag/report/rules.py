@@ -8,11 +8,12 @@ from typing import final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from whyflag.arrays import BoolVector, IntVector, Matrix
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.attribution import Attribution
 from whyflag.attribution.display import categories_of, is_redacted, number
 from whyflag.report.words import shortest
 from whyflag.table.codec import State
+from whyflag.table.times import HOUR, Times
 
 DEPTH = 3  # conditions of a rule, at most
 MOST_NORMAL = 5000  # normal rows that a rule is learnt from
@@ -54,13 +55,26 @@ class _Column:
     feature: int
     name: str
     is_flag: bool  # 0 or 1
+    is_hour: bool = False  # told as the time of day
     yes: str = ""
     no: str = ""
+
+    def ends(self, column: Vector, low: float, high: float) -> tuple[float, float]:
+        """Limits in few digits that part the rows as these do."""
+        if not self.is_hour:
+            return _rounded(column, low, high)
+        low, high = _rounded(60 * column, 60 * low, 60 * high)
+        return low / 60, high / 60
 
     def told(self, low: float, high: float) -> str:
         """The condition low < value <= high."""
         if self.is_flag:
             return self.yes if low >= 0 else self.no
+        if self.is_hour:
+            since, until = clock(low), clock(high)
+            if np.isinf(low):
+                return f"{self.name} until {until}"
+            return f"{self.name} after {since}" + ("" if np.isinf(high) else f" until {until}")
         if np.isinf(low):
             return f"{self.name} ≤ {number(high, 15)}"
         if np.isinf(high):
@@ -99,7 +113,9 @@ def rule_of(
     covered, share = int(met[is_odd].sum()), float(met[~is_odd].mean())
     if not conditions or covered < FEWEST * len(odd) or share > MOST:
         return None
-    told = [columns[j].told(*_rounded(X[:, j], *ends)) for j, ends in sorted(conditions.items())]
+    told = [
+        columns[j].told(*columns[j].ends(X[:, j], *ends)) for j, ends in sorted(conditions.items())
+    ]
     return Rule(" and ".join(told), covered, len(odd), share)
 
 
@@ -124,13 +140,17 @@ def _matrices(
                 value = categories[k] if categories else "1"
                 of = name if categories else own_name
                 no = f"{of} is not {value}" if categories else f"{of} = 0"
-                columns.append(_Column(j, own_name, flag, f"{of} = {value}", no))
+                is_hour = own_name == f"{name}: {HOUR}" or (
+                    len(own) == 1 and isinstance(attribution.codecs.get(name), Times)
+                )
+                told = name if is_hour else own_name
+                columns.append(_Column(j, told, flag, is_hour, f"{of} = {value}", no))
                 odd.append(attribution.data[group, column])
                 usual.append(normal[:, column])
         for state in (State(s) for s in np.unique(states if states is not None else [])):
             if state in STATES and states is not None:
                 told = f"{name} {STATES[state]}"
-                columns.append(_Column(j, name, True, told, f"{name} has a usual value"))
+                columns.append(_Column(j, name, True, yes=told, no=f"{name} has a usual value"))
                 odd.append((states == state).astype(float))
                 usual.append(np.zeros(len(normal)))
     if not columns:
@@ -187,7 +207,20 @@ def _shortened(conditions: Conditions, X: Matrix, is_odd: BoolVector) -> Conditi
     return conditions
 
 
-def _rounded(column: Matrix, low: float, high: float) -> tuple[float, float]:
+def clock(hour: float) -> str:
+    """The time of day, from hours since midnight.
+
+    >>> clock(23.75), clock(0.0125)
+    ('23:45', '00:00:45')
+    """
+    if not np.isfinite(hour):
+        return ""
+    seconds = round(3600 * hour)
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}{f':{rest:02d}' if rest else ''}"
+
+
+def _rounded(column: Vector, low: float, high: float) -> tuple[float, float]:
     """Limits in few digits that part the rows as these do."""
     return tuple(  # type: ignore[return-value]
         end

@@ -67,7 +67,7 @@ def layout_of(head: bytes, expected: Sequence[str] = (), *, whole: bool = True) 
     lines = head.decode(encoding, errors="replace").splitlines(keepends=True)
     if len(lines) > 2 and not whole:
         lines.pop()
-    separator = _separator(lines)
+    separator = _separator(lines, expected)
     records, ends = _records(lines, separator)
     _refuse_aligned(lines, records)
     rows = Rows(records)
@@ -111,7 +111,7 @@ class Rows:
         """Which record has the names of columns, if one has, and how many stand above it."""
         few = self.records[:MOST_ABOVE]
         for i, record in enumerate(few):
-            if expected and {name.strip() for name in record} >= set(expected):
+            if expected and _has_names(record, expected):
                 return i, i
         # A line of names may lack that of the row names, or the separator at the end.
         if self._is_full(few[0]) or self._lacks_one(few):
@@ -179,6 +179,10 @@ class Rows:
         return not _count_on(numbers)
 
 
+def _has_names(record: Record, names: Sequence[str]) -> bool:
+    return {name.strip() for name in record} >= set(names)
+
+
 def is_number(text: str) -> bool:
     """Whether a text looks like a number, however it is written."""
     return _NUMBER.fullmatch(text) is not None
@@ -202,20 +206,28 @@ def encoding_of(head: bytes) -> str:
     return "utf-8"
 
 
-def _separator(lines: Sequence[str]) -> str:
-    """The one that divides most lines into the same number of fields, and into the most."""
+def _separator(lines: Sequence[str], expected: Sequence[str] = ()) -> str:
+    """The one that divides most rows into the same number of fields, and into the most.
+
+    One that makes the expected names is the one.
+    """
     some = [line for line in lines if line.strip()][:200]
 
-    def alike(separator: str) -> tuple[int, int]:
+    def alike(separator: str) -> tuple[bool, float, int]:
         try:
-            widths = Counter(len(row) for row in csv.reader(some, delimiter=separator) if row)
+            rows = [row for row in csv.reader(some, delimiter=separator) if row]
         except csv.Error:  # a field longer than csv reads: not divided by this one
-            return (0, 0)
+            return (False, 0.0, 0)
+        widths = Counter(map(len, rows))
         width, count = max(widths.items(), key=lambda each: (each[1], each[0]), default=(1, 0))
-        return (count, width) if width > 1 else (0, 0)
+        if width == 1:
+            return (False, 0.0, 0)
+        named = len(expected) > 1 and any(_has_names(row, expected) for row in rows[:MOST_ABOVE])
+        # By the part of the rows: a wrong one makes more of them, of quoted fields of many lines.
+        return (named, count / len(rows), width)
 
     best = max(SEPARATORS, key=alike)
-    if alike(best) > (len(some) // 2, 1):
+    if alike(best) > (False, 0.5, 1):
         return best
     # Lines of different lengths, which reading will complain about: what the first has most.
     most = max(SEPARATORS, key=some[0].count) if some else ","

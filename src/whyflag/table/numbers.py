@@ -19,7 +19,7 @@ from whyflag.table.sheet import Cells, number_text, texts_of
 MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
 SIGN = r"[$€£¥₹₩₽₺¢]|(?:US|A|C|NZ|HK)\$|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|kr|zł|Rs\.?"
 UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[²³]?)?"
-_AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*\)?\s*$")
+_AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*[-)]?\s*$")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
 SMALLEST = 0.01  # of the numbers are smaller than those of which minus one is an error
@@ -49,7 +49,7 @@ class Form:
         number = rf"(?:(?:{grouped}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
         before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
         after = rf"(?:{re.escape(self.suffix.strip())})?" if self.suffix else ""
-        return re.compile(rf"(\()?([-+]?)\s*{before}\s*([-+]?)({number})\s*{after}(\))?")
+        return re.compile(rf"(\()?([-+]?)\s*{before}\s*([-+]?)({number})\s*{after}\s*([-)])?")
 
     def number(self, text: str) -> float:
         """What a text says; NaN if it is no number in this form."""
@@ -57,12 +57,14 @@ class Form:
         if found is None:
             return _infinite(text)
         opened, first, second, digits, closed = found.groups()
-        if bool(opened) != bool(closed) or (first and second):
+        # Some programs write a minus behind the number.
+        behind = closed == "-"
+        if bool(opened) != (closed == ")") or sum(map(bool, (first, second, behind))) > 1:
             return np.nan
         if self.thousands:
             digits = digits.replace(self.thousands, "")
         value = float(digits.replace(self.decimal, "."))
-        return -value if opened or "-" in (first, second) else value
+        return -value if opened or behind or "-" in (first, second) else value
 
     def numbers(self, texts: Cells) -> Vector:
         """What texts say: (n,) objects -> (n,)."""

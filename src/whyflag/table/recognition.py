@@ -64,7 +64,7 @@ def recognise(name: str, cells: Cells, told: str, commas: bool, where: str) -> C
                 f"{where}: column {name!r} is told to hold numbers, got {listed(present, 3)}."
             )
     if kind in ("", "time") and present:
-        times = _times_of(counts, present, how)
+        times = _times_of(counts, present, how, told=bool(kind))
         if times is not None:
             return times
         if kind:
@@ -152,8 +152,12 @@ def _name_or_number(name: str, texts: Sequence[str], numbers: Numbers) -> Number
     return numbers
 
 
-def _times_of(counts: Counter[str], present: Sequence[str], how: str) -> Times | None:
+def _times_of(
+    counts: Counter[str], present: Sequence[str], how: str, *, told: bool
+) -> Times | None:
     """What is learnt of a column of times; None if it is none."""
+    if not told and all(text.isdecimal() for text in present[:SOME]):
+        return None  # codes: 0059 is a year to none but programs
     forms = [how] if how else forms_of(present[:SOME])
     if not forms:
         return None

@@ -160,10 +160,11 @@ class Schema:
     @property
     def written(self) -> dict[str, Codec]:
         """The columns whose values are written otherwise than as plain numbers or categories."""
+        plain = self.plain_numbers
         return {
             each.name: each.codec
             for each in self.columns
-            if not each.codec.categories and each.name not in self.plain_numbers
+            if not each.codec.categories and each.name not in plain
         }
 
     def encode(self, table: Any, *, where: str = "X") -> Encoded:
