@@ -15,6 +15,7 @@ from pyod.models.knn import KNN
 from sklearn.neighbors import LocalOutlierFactor
 
 from benchmarks.instrument import Line, line, threads
+from benchmarks.worlds import mixed_rows
 from whyflag import Explainer, as_score
 from whyflag.arrays import Matrix, Vector
 
@@ -29,17 +30,8 @@ def lines() -> Iterator[Line]:
             yield from _against_the_library(d)
 
 
-def world(d: int, n: int = 3000) -> tuple[Matrix, Matrix]:
-    """Normal rows, and rows with one value moved."""
-    rng = np.random.default_rng(0)
-    mix = np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d)
-    normal, rows = rng.normal(size=(n, d)) @ mix, rng.normal(size=(20, d)) @ mix
-    rows[np.arange(20), rng.integers(0, d, 20)] += 5
-    return normal, rows
-
-
 def _against_the_library(d: int) -> Iterator[Line]:
-    normal, rows = world(d)
+    normal, rows = mixed_rows(d)
     factor = LocalOutlierFactor(20, novelty=True).fit(normal)
     nearest = KNN(n_neighbors=10).fit(normal)
 

@@ -15,8 +15,8 @@ from sklearn.neighbors import KernelDensity
 from sklearn.svm import OneClassSVM
 
 from benchmarks.instrument import Line, line, threads
+from benchmarks.worlds import mixed_rows
 from whyflag import Explainer, as_score
-from whyflag.arrays import Matrix
 from whyflag.score import Products
 
 WIDTHS = (6, 10, 30, 60, 166)
@@ -33,17 +33,8 @@ def lines() -> Iterator[Line]:
                 yield from _lines(name, d)
 
 
-def world(d: int, n: int = 3000) -> tuple[Matrix, Matrix]:
-    """Normal rows, and rows with one value moved."""
-    rng = np.random.default_rng(0)
-    mix = np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d)
-    normal, rows = rng.normal(size=(n, d)) @ mix, rng.normal(size=(20, d)) @ mix
-    rows[np.arange(20), rng.integers(0, d, 20)] += 5
-    return normal, rows
-
-
 def _lines(name: str, d: int) -> Iterator[Line]:
-    normal, rows = world(d)
+    normal, rows = mixed_rows(d)
     score = as_score(DETECTORS[name].fit(normal))
     rows, references = rows[: ROWS[name]], normal[:8]
     explain = Explainer(score, references, "KSH")

@@ -35,6 +35,15 @@ def correlated_rows(n: int, d: int = 8, *, seed: int) -> Matrix:
     return rows * np.geomspace(0.1, 10, d) + np.arange(d)
 
 
+def mixed_rows(d: int, n: int = 3000) -> tuple[Matrix, Matrix]:
+    """Normal rows, and rows with one value moved."""
+    rng = np.random.default_rng(0)
+    mix = np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d)
+    normal, rows = rng.normal(size=(n, d)) @ mix, rng.normal(size=(20, d)) @ mix
+    rows[np.arange(20), rng.integers(0, d, 20)] += 5
+    return normal, rows
+
+
 def benign_tumours() -> Matrix:
     """The benign rows of scikit-learn's breast-cancer data, 357 x 30."""
     X, benign = load_breast_cancer(return_X_y=True)
