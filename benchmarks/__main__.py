@@ -14,6 +14,7 @@ from benchmarks.instrument import Line, machine
 from benchmarks.page import write_page
 
 BENCHMARKS = (
+    "default",
     "efficiency",
     "forests",
     "products",

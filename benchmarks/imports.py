@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -20,7 +21,7 @@ CASES = {
 def lines() -> Iterator[Line]:
     """Time ÷ that of importing what whyflag needs."""
     for name, code in CASES.items():
-        found = ratios(partial(_run, code), partial(_run, NEEDED), 7)
+        found = ratios(partial(_run, code), partial(_run, NEEDED), 7, time.perf_counter)
         yield line(
             "import time",
             name,

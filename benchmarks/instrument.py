@@ -76,21 +76,26 @@ def line(section: str, case: str, values: list[float], unit: str, **more: Any) -
     return Line(section, case, middle, low, high, unit, repeats=len(values), **more)
 
 
-def seconds(function: Callable[[], Any]) -> float:
-    """How long a call takes."""
-    begin = time.perf_counter()
+def seconds(function: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """How long a call takes: of this process, so that other work on the machine does not count."""
+    begin = clock()
     function()
-    return time.perf_counter() - begin
+    return clock() - begin
 
 
 def ratios(
-    numerator: Callable[[], Any], denominator: Callable[[], Any], repeats: int
+    numerator: Callable[[], Any],
+    denominator: Callable[[], Any],
+    repeats: int,
+    clock: Callable[[], float] = time.process_time,
 ) -> list[float]:
     """Ratios of two times, taken in turns: what disturbs the machine disturbs both."""
     found = []
     for _ in range(repeats):
         # The denominator before and after, so that a drift cancels.
-        before, above, after = seconds(denominator), seconds(numerator), seconds(denominator)
+        before, above, after = (
+            seconds(each, clock) for each in (denominator, numerator, denominator)
+        )
         found.append(2 * above / (before + after))
     return found
 

@@ -129,8 +129,9 @@ class Neighbours:
         moves: tuple[IntVector, IntVector, Vector] = NO_MOVES,
         sums: tuple[Sums, IntMatrix, BoolMatrix] = NO_SUMS,
     ) -> tuple[Matrix, IntMatrix]:
-        X = np.ascontiguousarray(X)
-        return fast(what, X, *self._stored, *moves, *sums, self._n_searched)
+        # Loops are compiled anew for arrays that are laid out in another way.
+        given = (np.ascontiguousarray(each) for each in (X, *self._stored, *moves, *sums))
+        return fast(what, *given, self._n_searched)
 
     def _judged(
         self, squares: Matrix, which: IntMatrix, points: Callable[[IntVector], Matrix]
