@@ -48,3 +48,17 @@ def test_coalitions_score_what_their_points_score(name, domain, by, monkeypatch)
     np.testing.assert_array_equal(with_sums.n_evaluations, plain.n_evaluations)
     some = np.array([2, 0])
     np.testing.assert_allclose(with_sums(coalitions, some), expected[some], rtol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["compiled", "plain"])
+def test_where_rows_are_equally_near_the_library_is_asked_for_the_points(by, monkeypatch):
+    if by == "plain":
+        monkeypatch.setattr(module, "compiled", lambda loops: None)
+    whole = np.round(NORMAL)
+    score = as_score(LocalOutlierFactor(novelty=True).fit(whole))
+    coalitions = np.random.default_rng(0).random((WORTH, D)) < 0.3
+    found, expected = (
+        Background(whole[50:52]).bind(e, Domain(D), np.round(X))(coalitions)
+        for e in (score, score.without(Distances))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

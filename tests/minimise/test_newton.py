@@ -97,6 +97,38 @@ def test_from_a_rim_between_valleys_it_goes_nowhere():
     np.testing.assert_allclose(points[1], [2.0, 0.0, 2.0], atol=1e-6)
 
 
+@pytest.mark.parametrize("name", [*CONVEX, *RIMS])
+def test_a_problem_goes_its_way_whatever_those_beside_it_do(name):
+    X = np.random.default_rng(2).normal(size=(6, 3)) * np.array([[0.2], [5], [1], [3], [0.5], [8]])
+    value = {**CONVEX, **RIMS}[name]
+    together, _, _ = descended(value, X, Domain(3))
+    for i in range(len(X)):
+        alone, _, calls = descended(value, X[i], Domain(3))
+        assert alone.converged[0] == together.converged[i]
+        np.testing.assert_allclose(alone.u[0], together.u[i], rtol=1e-7, atol=1e-9)
+        assert together.n_evaluations[i] == sum(calls)
+
+
+def test_what_moves_cost_bends_the_parabola_too():
+    X = np.random.default_rng(0).normal(size=(7, 3)) / 20  # where the distance is a square
+    found, _, calls = descended(bowl(3), X, Domain(3), gamma=30.0)
+    assert found.converged.all()
+    assert len(calls) <= 5
+
+
+def test_a_rim_is_one_beside_problems_that_are_much_steeper():
+    def steep_elsewhere(X):
+        bowl = 1e8 * ((X[:, 0] - 100) ** 2 + X[:, 1] ** 2)
+        return np.where(X[:, 0] > 50, bowl, X[:, 1] ** 2 - X[:, 0] ** 2 + 0.1 * X[:, 0] ** 4)
+
+    rows = np.array([[0.5, 1.0], [101.0, 2.0]])
+    alone, _, _ = descended(steep_elsewhere, rows[:1], Domain(2))
+    beside, _, _ = descended(steep_elsewhere, rows, Domain(2))
+    assert not alone.converged[0]
+    np.testing.assert_array_equal(beside.u[0], alone.u[0])
+    assert beside.converged.tolist() == [False, True]
+
+
 def test_of_two_valleys_it_ends_in_the_one_where_it_began():
     """The parabola of the rim would leap into the other."""
 

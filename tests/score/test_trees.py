@@ -6,6 +6,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 
 from planted import NORMAL, PLANTED
 from whyflag import Explainer, as_score
+from whyflag.adapters.maps import LinearMap
 from whyflag.score import Score, Trees
 from whyflag.score.trees import Nodes, rounded_down
 
@@ -41,6 +42,15 @@ def test_behind_two_scalers_slopes_are_those_of_both():
     trees = as_score(pipe).need(Trees)
     np.testing.assert_allclose(trees.slopes, (pipe[0].scale_ / pipe[1].scale_)[trees.sources])
     assert trees.by_column
+
+
+def test_slopes_of_maps_that_are_applied_one_after_another_multiply():
+    first, second = np.array([2.0, 5.0, 0.5]), np.array([-3.0, 0.25, 8.0])
+    score = as_score(IsolationForest(n_estimators=5, random_state=0).fit(NORMAL[:, :3]))
+    for slopes in (second, first):
+        score = score.after(LinearMap(lambda X, slopes=slopes: X * slopes, slopes))
+    trees = score.need(Trees)
+    np.testing.assert_allclose(trees.slopes, (first * second)[trees.sources])
 
 
 def test_a_forest_of_scikit_learn_can_be_written_as_trees():
