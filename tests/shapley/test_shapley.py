@@ -1,4 +1,5 @@
 import tracemalloc
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -227,6 +228,20 @@ def test_parts_are_exact_where_the_whole_is():
     found = Kernel().solve(summed)
     np.testing.assert_allclose(found.values, expected, atol=1e-10)
     assert not found.standard_errors.any()
+
+
+def test_parts_together_are_as_one_by_one(monkeypatch):
+    strengths = np.random.default_rng(0).normal(size=(5, 12))
+    saturating = SAMPLED_GAMES["saturating"]
+    parts = [FunctionGame(12, partial(saturating, s=s)) for s in strengths]
+    together = Kernel(200).solve(SumGame(*parts))
+    monkeypatch.setattr("whyflag.shapley.kernel.TOGETHER", 2)
+    in_pairs = Kernel(200).solve(SumGame(*parts))
+    np.testing.assert_allclose(in_pairs.values, together.values, rtol=1e-10)
+    np.testing.assert_allclose(in_pairs.standard_errors, together.standard_errors, rtol=1e-10)
+    # Which part is solved with which does not matter, but each has roles of its own.
+    turned = Kernel(200).solve(SumGame(*parts[::-1]))
+    assert np.abs(turned.values - together.values).max() > 1e-6
 
 
 @pytest.mark.parametrize("budget", [80, 150, 1000])

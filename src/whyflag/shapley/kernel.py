@@ -11,10 +11,15 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.batches import batches
 from whyflag.checks import check_number, check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
 from whyflag.shapley.coalitions import of_size, sample_of_size
 from whyflag.shapley.interactions import Interactions
+
+# Rows times parts that are solved at once: with fewer, products of matrices of all pairs, 9 MB,
+# wait for memory.
+TOGETHER = 64
 
 
 @final
@@ -109,26 +114,33 @@ class Kernel(ShapleySolver):
         self, game: Playable, rows: IntVector, plan: _Plan
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Ends, values and standard errors of some rows: r x 2, r x p, r x p."""
-        p, n_pairs = game.n_players, len(plan.excess)
+        p, n_pairs, n = game.n_players, len(plan.excess), len(rows)
         parts = [game] if plan.complete else parts_of(game)
-        ends, values, errors = (np.zeros((len(rows), width)) for width in (2, p, p))
         rng = np.random.default_rng(self.seed)
-        roles = np.arange(p)
-        for part in parts:
-            worth = part(plan.coalitions[:, roles], rows)  # r x (2 + 2h)
-            empty, full, pairs = worth[:, :1], worth[:, 1:2], worth[:, 2:]
+        roles = [np.arange(p), *(rng.permutation(p) for _ in parts[1:])]
+        ends, values, errors = (np.zeros((n, width)) for width in (2, p, p))
+        for some in batches(len(parts), n, TOGETHER):
+            # g x r x (2 + 2h), g parts at a time
+            worth = np.stack(
+                [
+                    part(plan.coalitions[:, players], rows)
+                    for part, players in zip(parts[some], roles[some], strict=True)
+                ]
+            )
+            ends += worth[..., :2].sum(axis=0)
+            empty, full, pairs = np.split(worth.reshape(-1, 2 + 2 * n_pairs), [1, 2], axis=1)
             # What a coalition has over its complement, beyond what its size brings at fair shares.
-            over = pairs[:, :n_pairs] - pairs[:, n_pairs:] - (full - empty) * plan.size  # r x h
-            beyond = over @ plan.influence.T  # r x p
-            residual = over - 2 * beyond @ plan.excess.T  # r x h
+            over = pairs[:, :n_pairs] - pairs[:, n_pairs:] - (full - empty) * plan.size  # gr x h
+            beyond = over @ plan.influence.T  # gr x p
+            residual = over - 2 * beyond @ plan.excess.T  # gr x h
             if plan.interactions is not None:
                 beyond = beyond + residual @ plan.interactions.correction.T
                 residual = (residual @ plan.interactions.unexpected.T) * (1 - plan.leverage)
-            of_part = plan.standard_errors(residual)
-            ends += worth[:, :2]
-            values += beyond[:, roles]
-            errors = np.hypot(errors, of_part[:, roles])
-            roles = rng.permutation(p)
+            found = beyond, plan.standard_errors(residual)
+            shaped = (each.reshape(-1, n, p) for each in found)  # g x r x p
+            for of_part, error, players in zip(*shaped, roles[some], strict=True):
+                values += of_part[:, players]
+                errors = np.hypot(errors, error[:, players])
         gain = ends[:, 1] - ends[:, 0]
         return ends, close_gap(values + gain[:, None] / p, gain), errors
 
