@@ -119,11 +119,12 @@ class Kernel(ShapleySolver):
         rng = np.random.default_rng(self.seed)
         roles = [np.arange(p), *(rng.permutation(p) for _ in parts[1:])]
         ends, values, errors = (np.zeros((n, width)) for width in (2, p, p))
+        ordered, places = plan.ordered
         for some in batches(len(parts), n, TOGETHER):
             # g x r x (2 + 2h), g parts at a time
             worth = np.stack(
                 [
-                    part(plan.coalitions[:, players], rows)
+                    part(ordered[:, players], rows)[:, places]
                     for part, players in zip(parts[some], roles[some], strict=True)
                 ]
             )
@@ -175,6 +176,15 @@ class _Plan:
         # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
         variance = error**2 @ squares - (error[:, 1:] * error[:, :-1]) @ products
         return largest * np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
+
+    @cached_property
+    def ordered(self) -> tuple[BoolMatrix, IntVector]:
+        """The coalitions in the order of binary numbers, and where each of them stands.
+
+        Points that follow each other are alike then, and go the same way through most trees.
+        """
+        order = np.lexsort(self.coalitions.T)
+        return self.coalitions[order], order.argsort()
 
     @property
     def complete(self) -> bool:
