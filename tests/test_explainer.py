@@ -286,6 +286,12 @@ def some_columns():
     )
 
 
+def pyod_network():
+    network = AutoEncoder(epoch_num=1, hidden_neuron_list=[4, 2], random_state=0, verbose=0)
+    network.fit(NORMAL.to_numpy())  # returns None in older versions
+    return network
+
+
 SMALL = {"max_updates": 20, "random_state": 0}
 DETECTORS = {
     "GMM": lambda: GMM(2, random_state=0).fit(NORMAL),
@@ -297,9 +303,7 @@ DETECTORS = {
     "some columns": lambda: make_pipeline(some_columns(), forest()).fit(NORMAL),
     "neighbours": lambda: LocalOutlierFactor(novelty=True).fit(NORMAL),
     "PyOD forest": lambda: IForest(n_estimators=20, random_state=0).fit(NORMAL.to_numpy()),
-    "PyOD network": lambda: AutoEncoder(
-        epoch_num=1, hidden_neuron_list=[4, 2], random_state=0, verbose=0
-    ).fit(NORMAL.to_numpy()),
+    "PyOD network": pyod_network,
     "function": lambda: plain,
 }
 

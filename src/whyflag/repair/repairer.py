@@ -12,23 +12,19 @@ import numpy as np
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.domain import Domain
-from whyflag.nearness import distance
 from whyflag.progress import work
 from whyflag.records import join_rows, select_rows
 from whyflag.repair.context import Context, context_of
 from whyflag.repair.digits import ends_in_few_digits, in_few_digits
-from whyflag.repair.expected import NEAR, Expected
+from whyflag.repair.foreign import with_foreign
+from whyflag.repair.known import Known
 from whyflag.repair.ranges import ranges
 from whyflag.repair.record import Alternative, Doubt, Repair
 from whyflag.repair.search import Found, Search
-from whyflag.repair.second_look import SecondLook
 from whyflag.repair.trials import Trials
-from whyflag.repair.values import Values
 from whyflag.score import Score, evaluate
 from whyflag.table.codec import Codec
 
-USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
-GOAL_ROWS = 1000  # normal rows that tell it
 MOST_ALTERNATIVES = 3
 MOST_UNLIKE = 3  # features of a row without an alarm that are told to be unlike normal ones
 SHARED = 0.05  # of normal rows: a value that so many have, or one beyond it, is not at the edge
@@ -52,6 +48,10 @@ class Repairer:
     rows: Matrix | None
     codecs: Mapping[str, Codec] = field(default_factory=dict)
 
+    @cached_property
+    def _known(self) -> Known:
+        return Known(self.score, self.domain, self.rows)
+
     def __call__(
         self,
         X: Matrix,
@@ -69,7 +69,7 @@ class Repairer:
         """
         if added is not None and added.any():
             # Cells that are replaced whatever the rest of the row is.
-            replaced = added > self._alarm - self._normal_scores.min()
+            replaced = added > self._known.alarm - self._known.normal_scores.min()
             filled, before, tried = self._filled(
                 X,
                 scores - added.sum(axis=1),
@@ -79,7 +79,7 @@ class Repairer:
             seen = self._of(filled, before, shares, row_names, ~odd)
             seen = self._with_ranges(seen, replaced)
             seen = replace(seen, data=X, evaluations=seen.evaluations + tried)
-            return _with_foreign(seen, scores, added)
+            return with_foreign(seen, scores, added)
         return self._of(X, scores, shares, row_names, np.ones(len(X), dtype=np.bool_))
 
     def _of(
@@ -92,10 +92,10 @@ class Repairer:
     ) -> Repair:
         """The repair of rows whose cells are all known; some are looked at once more, (n,)."""
         whole = self._unchanged(X, scores, row_names)
-        flagged = scores > self._alarm
+        flagged = scores > self._known.alarm
         unlike = compared & ~flagged
         if unlike.any():
-            unlike[unlike] = self._second_look.is_odd(X[unlike])
+            unlike[unlike] = self._known.second_look.is_odd(X[unlike])
         some = [flagged, unlike, ~flagged & ~unlike]
         parts = []
         with work("looking for normal values", "row", int((flagged | unlike).sum())) as bar:
@@ -115,23 +115,23 @@ class Repairer:
 
         The first that raises no alarm; where all do, the one with the lowest score.
         """
-        unknown = unknown & self._values.movable
+        unknown = unknown & self._known.values.movable
         filled, scores, n_tried = X.copy(), scores.copy(), np.zeros(len(X), dtype=np.int64)
         for i in np.flatnonzero(unknown.any(axis=1)):
-            expected = self._values.together(X[i], unknown[i], np.ones(unknown.shape[1]))
+            expected = self._known.values.together(X[i], unknown[i], np.ones(unknown.shape[1]))
             tried = np.vstack([expected, X[i]])
             found = evaluate(self.score, tried)
-            quiet = found <= self._alarm
+            quiet = found <= self._known.alarm
             best = quiet.argmax() if quiet.any() else found.argmin()
             filled[i], scores[i], n_tried[i] = tried[best], found[best], len(tried)
         return filled, scores, n_tried
 
     def _with_ranges(self, repair: Repair, features: BoolMatrix) -> Repair:
         """How far numbers of more features of repaired rows can be moved."""
-        quiet = (repair.scores <= self._alarm)[:, None]
+        quiet = (repair.scores <= self._known.alarm)[:, None]
         columns = (features & ~repair.changed & quiet) @ self.domain.membership  # n x d
         trials = Trials(self.score, self.domain.membership, len(repair))
-        numbers = columns & ~self._patterned
+        numbers = columns & ~self._known.patterned
         lower, upper = self._ranges(repair.rows, numbers, trials)
         return replace(
             repair,
@@ -155,12 +155,12 @@ class Repairer:
             alternatives=((),) * n,
             usual=((),) * n,
             contexts=(None,) * n,
-            doubts=np.full(n, Doubt.NONE if self._knows_alarm else Doubt.NO_THRESHOLD),
+            doubts=np.full(n, Doubt.NONE if self._known.knows_alarm else Doubt.NO_THRESHOLD),
             evaluations=np.zeros(n, dtype=np.int64),
             data=X,
             before=scores,
             row_names=tuple(row_names),
-            alarm=self._alarm,
+            alarm=self._known.alarm,
             domain=self.domain,
             codecs=self.codecs,
         )
@@ -168,11 +168,17 @@ class Repairer:
     def _repair(self, now: Repair, shares: Matrix) -> Repair:
         """The repair of rows that raise an alarm."""
         trials = Trials(self.score, self.domain.membership, len(now))
-        search = Search(self._values, trials, self._inside, self._alarm, self._quiet_near)
+        search = Search(
+            self._known.values,
+            trials,
+            self._known.inside,
+            self._known.alarm,
+            self._known.quiet_near,
+        )
         found = self._in_few_digits(search(now.data, now.before, shares), now.data, shares, trials)
-        quiet = found.scores <= self._alarm
+        quiet = found.scores <= self._known.alarm
         columns = (found.changed & quiet[:, None]) @ self.domain.membership  # n x d
-        numbers = columns & ~self._patterned
+        numbers = columns & ~self._known.patterned
         lower, upper = self._ranges(found.rows, numbers, trials)
         return replace(
             now,
@@ -193,11 +199,11 @@ class Repairer:
 
     def _towards_normal(self, now: Repair, shares: Matrix) -> Repair:
         """Rows that raise no alarm, as they are, with what would make them like normal rows."""
-        look = replace(self, score=self._second_look.score)
+        look = replace(self, score=self._known.second_look.score)
         distances = evaluate(look.score, now.data)
         found = look._repair(replace(now, before=distances), shares)
         scores = evaluate(self.score, found.rows)
-        done = found.silenced & (scores <= self._alarm)
+        done = found.silenced & (scores <= self._known.alarm)
         done &= found.changed.sum(axis=1) <= MOST_UNLIKE
         usual = tuple(
             tuple(
@@ -220,7 +226,7 @@ class Repairer:
     def _in_few_digits(self, found: Found, X: Matrix, shares: Matrix, trials: Trials) -> Found:
         """The same with repaired numbers, and those that would do alone, as people write them."""
         members, every = self.domain.membership, np.arange(len(X))
-        settings = trials, self._inside, self._alarm
+        settings = trials, self._known.inside, self._known.alarm
         rows, scores = in_few_digits(
             found.rows, found.scores, found.changed @ members, X, every, *settings
         )
@@ -235,27 +241,27 @@ class Repairer:
 
     def _ranges(self, rows: Matrix, numbers: BoolMatrix, trials: Trials) -> tuple[Matrix, Matrix]:
         """How far these numbers of repaired rows can be moved without an alarm."""
-        lower, upper = ranges(rows, numbers, trials, self._inside, self._alarm)
-        return ends_in_few_digits(lower, rows, upper, self._inside)
+        lower, upper = ranges(rows, numbers, trials, self._known.inside, self._known.alarm)
+        return ends_in_few_digits(lower, rows, upper, self._known.inside)
 
     def _choices(self, found: Found, i: int, trials: Trials) -> dict[int, Matrix]:
         """All values of repaired categories that raise no alarm, the rest held."""
         quiet: dict[int, Matrix] = {}
-        if found.scores[i] > self._alarm:
+        if found.scores[i] > self._known.alarm:
             return quiet
         for feature in np.flatnonzero(found.changed[i]):
             columns = self.domain.membership[feature]
-            if self._patterned[columns].all():
-                known = self._values.known[feature]
+            if self._known.patterned[columns].all():
+                known = self._known.values.known[feature]
                 points = np.repeat(found.rows[i][None], len(known), axis=0)
                 points[:, columns] = known
                 scores = trials.of(points, np.full(len(points), i))
-                quiet[int(feature)] = known[scores <= self._alarm]
+                quiet[int(feature)] = known[scores <= self._known.alarm]
         return quiet
 
     def _others(self, found: Found, i: int, shares: Vector) -> list[int]:
         """Other features that end the alarm by themselves, if one does, by their shares."""
-        able = (found.alone[i] <= self._alarm) & ~found.changed[i]
+        able = (found.alone[i] <= self._known.alarm) & ~found.changed[i]
         if found.changed[i].sum() != 1:
             return []
         return [int(j) for j in np.argsort(-shares, kind="stable") if able[j]][:MOST_ALTERNATIVES]
@@ -282,113 +288,19 @@ class Repairer:
         # Of several wrong values none makes another odd.
         odd = np.where(self.domain.membership[feature], x, found.rows[i])
         return context_of(
-            odd, found.rows[i], feature, ~changed, i, self._expected, trials, self.domain
+            odd, found.rows[i], feature, ~changed, i, self._known.expected, trials, self.domain
         )
 
     def _doubts(self, found: Found, quiet: BoolVector) -> IntVector:
         """What is to be known of repaired rows."""
-        moved = found.changed @ self.domain.membership & ~self._patterned  # n x d
-        low, high = self.domain.kinds.inward(self._inside.lower, self._inside.upper)
-        normal = self._expected.rows
+        moved = found.changed @ self.domain.membership & ~self._known.patterned  # n x d
+        low, high = self.domain.kinds.inward(self._known.inside.lower, self._known.inside.upper)
+        normal = self._known.expected.rows
         at_low = (found.rows <= low) & ((normal <= low).mean(axis=0) < SHARED)
         at_high = (found.rows >= high) & ((normal >= high).mean(axis=0) < SHARED)
         edge = (at_low | at_high) & moved & (low < high)
         return np.asarray(
             np.where(quiet, 0, Doubt.STILL_ALARMING)
             | np.where(edge.any(axis=1), Doubt.AT_THE_EDGE, 0)
-            | np.where(self._second_look.is_odd(found.rows), Doubt.STILL_ODD, 0)
+            | np.where(self._known.second_look.is_odd(found.rows), Doubt.STILL_ODD, 0)
         )
-
-    def _quiet_near(self, x: Vector) -> Matrix:
-        """The nearest normal rows that raise no alarm: (d,) -> (k, d)."""
-        quiet = self._expected.rows[self._is_quiet]
-        if not len(quiet):
-            return quiet
-        far = distance((quiet - x) / self.domain.scale).sum(axis=1)
-        return quiet[np.argsort(np.round(far, 6), kind="stable")[:NEAR]]
-
-    @cached_property
-    def _is_quiet(self) -> BoolVector:
-        return self._normal_scores <= self._alarm
-
-    @cached_property
-    def _normal_scores(self) -> Vector:
-        return evaluate(self.score, self._expected.rows)
-
-    @property
-    def _knows_alarm(self) -> bool:
-        return self.score.threshold is not None
-
-    @cached_property
-    def _alarm(self) -> float:
-        """The threshold; without one, a score that 95 % of the normal rows do not exceed."""
-        if self.score.threshold is not None:
-            return self.score.threshold
-        some = np.unique(np.linspace(0, len(self._normal) - 1, GOAL_ROWS).astype(int))
-        return float(np.quantile(evaluate(self.score, self._normal[some]), USUAL, method="higher"))
-
-    @cached_property
-    def _normal(self) -> Matrix:
-        """Normal rows; without any, the typical ones of the domain, or its centre."""
-        if self.rows is not None:
-            return self.rows
-        if len(self.domain.typical):
-            return self.domain.typical
-        anywhere = np.clip(0.0, self.domain.lower, self.domain.upper)
-        return np.where(np.isnan(self.domain.center), anywhere, self.domain.center)[None]
-
-    @cached_property
-    def _inside(self) -> Domain:
-        """The domain within the range of the normal rows, where it has no bounds of its own."""
-        low, high = self._normal.min(axis=0), self._normal.max(axis=0)
-        lower, upper = self.domain.lower, self.domain.upper
-        open_low, open_high = (np.flatnonzero(~np.isfinite(each)) for each in (lower, upper))
-        return self.domain.having(
-            lower={int(j): min(low[j], upper[j]) for j in open_low},
-            upper={int(j): max(high[j], lower[j]) for j in open_high},
-        )
-
-    @cached_property
-    def _expected(self) -> Expected:
-        return Expected(self._normal, self.domain)
-
-    @cached_property
-    def _values(self) -> Values:
-        return Values(self._expected, self._inside)
-
-    @cached_property
-    def _second_look(self) -> SecondLook:
-        return SecondLook(self._expected, self.domain)
-
-    @cached_property
-    def _patterned(self) -> BoolVector:
-        """Columns whose values are tried one by one: categories, groups, 0 and 1, (d,)."""
-        members = self.domain.membership
-        several = (members & ~self.domain.kinds.settled).sum(axis=1) > 1  # p
-        return np.asarray(several @ members | self.domain.binary)
-
-
-def _with_foreign(repair: Repair, scores: Vector, added: Matrix) -> Repair:
-    """The repair of rows in which some cells add to the score, whatever else is.
-
-    Those that add least stay, as far as the alarm ends all the same.
-    """
-    odd = (added != 0).any(axis=1)  # n
-    added = np.where(repair.changed, 0.0, added)  # of what is replaced nothing is left
-    order = np.argsort(added, axis=1, kind="stable")
-    left = repair.scores[:, None] + np.cumsum(np.take_along_axis(added, order, axis=1), axis=1)
-    stays = np.zeros(added.shape, dtype=np.bool_)
-    np.put_along_axis(stays, order, left <= repair.alarm, axis=1)
-    stays |= added < 0
-    return replace(
-        repair,
-        before=scores,
-        scores=repair.scores + (added * stays).sum(axis=1),
-        changed=repair.changed | (~stays & (added != 0)),
-        alternatives=tuple(
-            () if each else other for each, other in zip(odd, repair.alternatives, strict=True)
-        ),
-        contexts=tuple(
-            None if each else other for each, other in zip(odd, repair.contexts, strict=True)
-        ),
-    )
