@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from made import mixed
 
+from whyflag import Explainer
 from whyflag.attribution.display import categories_of, held, normal, number, observed, shorten
 
 
@@ -67,3 +68,10 @@ def test_without_a_reference_nothing_is_normal():
 def test_only_a_category_has_categories():
     assert categories_of(mixed(), 1) == ("red", "green", "blue")
     assert categories_of(mixed(), 0) == ()
+
+
+def test_a_normal_value_is_told_in_as_many_digits_as_tell_it_from_the_observed_one():
+    rows = 1e6 + np.random.default_rng(0).uniform(0.1, 0.2, size=(300, 1))
+    far = Explainer(lambda X: np.abs(X[:, 0] - 1000000.15), rows, threshold=0.1)([[1000000.37654]])
+    assert observed(far, 0, 0) == "1000000"
+    assert normal(far, 0, 0).startswith("1000000.1")

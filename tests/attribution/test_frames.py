@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from made import make, mixed
 
-from whyflag import Attribution
+from whyflag import Attribution, Explainer
 from whyflag.attribution import concatenate
 from whyflag.attribution.frames import MOST_FEATURES, MOST_ROWS
 from whyflag.outcome import Outcome
+from whyflag.table.codec import State
 
 matplotlib.use("Agg")
 
@@ -25,6 +26,17 @@ def test_top_is_sorted_by_attribution_within_each_row():
     assert top["observed"].tolist() == [20.0, 30.0, 60.0, 50.0]
     assert top["normal"].tolist() == [19.0, 29.0, 59.0, 49.0]
     assert pd.api.types.is_float_dtype(top["normal"])
+
+
+def test_of_a_cell_that_has_a_stand_in_nothing_is_normal_unless_it_is_replaced():
+    rows = np.random.default_rng(0).normal(size=(200, 2)).round(2)
+    explain = Explainer(lambda X: np.abs(X).max(axis=1), rows, threshold=5.0)
+    said = explain([[0.5, 0.25], [0.5, 90.0]])
+    gap = np.full((2, 2), State.USUAL, dtype=np.int8)
+    gap[:, 0] = State.GAP
+    normal = replace(said, states=gap).top(2).pivot(index="row", columns="feature")["normal"]
+    assert normal["x0"].isna().all()
+    assert normal["x1"].tolist() == [0.25, said.repair.rows[1, 1]]
 
 
 def test_top_of_more_than_there_are_is_all():

@@ -122,6 +122,8 @@ def test_a_score_that_nothing_brings_down():
 def test_without_a_threshold_it_is_said_what_counts_as_normal():
     text = said([100.0, 2000.0, 1.0, 0.0, 0.0], threshold=None)
     assert "The detector has no threshold" in text
+    assert "That alone makes the score normal (score 1800 → " in text
+    assert "alarm" not in text
 
 
 def test_a_file_keeps_them(tmp_path):
@@ -152,7 +154,9 @@ def test_two_categories_at_once_are_none_of_them():
 
 
 def test_a_quiet_row_without_a_threshold_has_no_alarm_to_tell():
-    assert "normal rows score up to" in said([100.0, 200.0, 1.0, 0.0, 0.0], threshold=None)
+    text = said([100.0, 200.0, 1.0, 0.0, 0.0], threshold=None)
+    assert text.startswith("The score is 0; normal rows score up to ")
+    assert "alarm" not in text
 
 
 def cylinders(X):

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 MOST_REPAIRED = 4  # features that are named one by one
 MOST_DIGITS = 17
+# What a repair does, by whether there is an alarm.
+_ENDS = {
+    True: ("ends the alarm", "end the alarm"),
+    False: ("makes the score normal", "make the score normal"),
+}
 NOTHING = 1e-9  # of the alarm, or of the score after the repair
 
 
@@ -39,28 +44,31 @@ def sentences(attribution: Attribution) -> tuple[str, ...]:
 def _of_row(attribution: Attribution, i: int, order: IntVector) -> str:
     repair = attribution.repair
     alarm, before, after = _scores(repair.alarm, repair.before[i], repair.scores[i])
+    doubts = Doubt(int(repair.doubts[i]))
+    has_alarm = Doubt.NO_THRESHOLD not in doubts
+    limit = f"the alarm is at {alarm}" if has_alarm else f"normal rows score up to {alarm}"
     if repair.before[i] <= repair.alarm:
-        doubts = Doubt(int(repair.doubts[i]))
-        limit = "normal rows score up to" if Doubt.NO_THRESHOLD in doubts else "the alarm is at"
-        said = f"No alarm: the score is {before}, {limit} {alarm}."
+        said = f"No alarm: the score is {before}, {limit}."
+        said = said if has_alarm else f"The score is {before}; {limit}."
         return f"{said} {_unlike(attribution, i, order)}" if Doubt.STILL_ODD in doubts else said
     changed = [int(j) for j in order if repair.changed[i, j]]
     if not changed:
-        said = "Nothing that was tried brings the score down"
-        return f"{said}: it is {before}, the alarm is at {alarm}."
+        return f"Nothing that was tried brings the score down: it is {before}, {limit}."
     are, would = _are_and_would(attribution, i, changed)
-    scores = f"score {before} → {after}, alarm at {alarm}"
-    ends = "That alone ends" if len(changed) == 1 else "Together they end"
-    ends = f"{ends} the alarm ({scores})."
+    scores = f"score {before} → {after}, {'alarm at' if has_alarm else 'normal up to'} {alarm}"
+    ends, end = _ENDS[has_alarm]
+    alone = len(changed) == 1
     if repair.silenced[i]:
-        said = f"{are}; with the rest as it is, {would} would be normal. {ends}"
+        does = f"That alone {ends}" if alone else f"Together they {end}"
+        said = f"{are}; with the rest as it is, {would} would be normal. {does} ({scores})."
     else:
-        said = f"{are}; nothing that was tried ends the alarm. {would} comes nearest ({scores})."
+        comes = "comes" if alone else "come"
+        said = f"{are}; nothing that was tried {ends}. {would} {comes} nearest ({scores})."
     parts = [
         said,
         _odd_for(attribution, i, repair.contexts[i]),
         _others(attribution, i),
-        *Doubt(int(repair.doubts[i]) & ~Doubt.STILL_ALARMING).sentences,
+        *(doubts & ~Doubt.STILL_ALARMING).sentences,
     ]
     return " ".join(filter(None, parts))
 
@@ -197,7 +205,9 @@ def _others(attribution: Attribution, i: int) -> str:
         offered.append(f"{ANOTHER} of {name}" if is_hidden else f"{name} {value}")
     if not offered:
         return ""
-    return f"Other single changes that end it: {_list(offered, 0, 'or')}."
+    has_alarm = not attribution.repair.doubts[i] & Doubt.NO_THRESHOLD
+    do = "end it" if has_alarm else "do so"
+    return f"Other single changes that {do}: {_list(offered, 0, 'or')}."
 
 
 def _name(attribution: Attribution, feature: int) -> str:
