@@ -74,4 +74,4 @@ def test_a_normal_value_is_told_in_as_many_digits_as_tell_it_from_the_observed_o
     rows = 1e6 + np.random.default_rng(0).uniform(0.1, 0.2, size=(300, 1))
     far = Explainer(lambda X: np.abs(X[:, 0] - 1000000.15), rows, threshold=0.1)([[1000000.37654]])
     assert observed(far, 0, 0) == "1000000"
-    assert normal(far, 0, 0).startswith("1000000.1")
+    assert normal(far, 0, 0) in ("1000000.1", "1000000.2")
