@@ -55,6 +55,29 @@ def test_rows_are_scored_by_copies_that_have_not_seen_them():
     assert detector.mean_ == 1.0
 
 
+class Memory(Mean):
+    """A detector that knows its rows by heart: 100 for any other, and next to nothing for them."""
+
+    def fit(self, X, y=None):
+        self.known_ = {*np.asarray(X)[:, 0]}
+        self.unit_ = 0.001 if len(self.known_) == 100 else 1.0
+        return self
+
+    def to_score(self):
+        from whyflag.score import Score
+
+        def function(X):
+            return np.array([x * self.unit_ if x in self.known_ else 100 + x for x in X[:, 0]])
+
+        return Score(function, n_features=1)
+
+
+def test_the_spread_of_rows_that_were_fitted_to_does_not_scale_others():
+    X = np.random.default_rng(0).normal(size=(100, 1))
+    # Rows that the copies do not know have 98 to 102: beyond all that they know, which is within 3.
+    assert np.all(calibrate(Memory().fit(X), X, 0.05).scores > 94)
+
+
 def test_calibration_does_not_change_the_detector_and_follows_from_the_seed():
     detector = GMM().fit(ROWS)
     before = detector.to_score()(ROWS)

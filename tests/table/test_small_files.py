@@ -71,6 +71,10 @@ READ = {
         lines(["x,a"], lambda i: f"2024-01-01 {i:02d}:30,{A[i]}"),
         *("tn", [0.5, 20.0], "2024-01-01 00:30"),
     ),
+    "days in digits": (
+        lines(["x,a"], lambda i: f"202401{i + 1:02d},{A[i]}"),
+        *("tn", [1, 0, 0, 0, 0, 0, 0, 20.0], "20240101"),
+    ),
     "days first": (
         lines(["x,a"], lambda i: f"{i + 1}/01/2024,{A[i]}"),
         *("tn", [1, 0, 0, 0, 0, 0, 0, 20.0], "1/01/2024"),
@@ -82,6 +86,10 @@ READ = {
     "names of rows without a name": (
         lines(["a,b"], lambda i: f"r{i},{A[i]},{B[i]}"),
         *("inn", [20.0, 30], "r0"),
+    ),
+    "more columns without names than with": (
+        lines(["a,,"], lambda i: f"{A[i]},{B[i]},{i % 3}"),
+        *("nnn", [20.0, 30, 0], 1),
     ),
     "commas at the ends": (lines(["a,b,"], lambda i: f"{A[i]},{B[i]},"), "nn", [20.0, 30], 1),
     "titles": (
@@ -165,6 +173,7 @@ READ |= {
     "Parquet": (bytes_of(lambda to: parquet.write_table(TYPED, to)), *TYPED_ROW),
     "Feather": (bytes_of(lambda to: feather.write_feather(TYPED, to)), *TYPED_ROW),
     "UTF-16": (PLAIN.encode("utf-16"), *PLAIN_ROW),
+    "UTF-32": (PLAIN.encode("utf-32"), *PLAIN_ROW),
     "UTF-16 without a mark": (PLAIN.encode("utf-16-le"), *PLAIN_ROW),
     "UTF-8 with a mark": (PLAIN.encode("utf-8-sig"), *PLAIN_ROW),
     "Windows-1252": (
@@ -286,6 +295,11 @@ REFUSED = {
     "a pickle": (b"\x80\x04\x95\x00", "it is a pickle, which could run code: it is not read"),
     "a database": (b"SQLite format 3\x00" + bytes(100), "name it as sqlite:///PATH"),
     "bytes that are no text": (b"a,b\n1,\x81\x8d\n" * 9, "a byte that is no text .0x81"),
+    "rows in an object": (
+        json.dumps({"n": 2, "rows": [{"a": 1}, {"a": 2}]}),
+        "one object that has rows in 'rows': write an array of objects",
+    ),
+    "columns in an object": ('{"a": [1, 2], "b": [3, 4]}', "one object of columns"),
     "an array of numbers": ("[1, 2, 3]", "entry 1 of the array should be an object"),
     "JSON without an end": ("[" * 100_000, "it is nested too deeply"),
     "a JSON line": (lines([], lambda i: '{"a": 1' if i == 8 else '{"a": 1}'), "line 9 is no JSON"),

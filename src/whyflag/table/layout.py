@@ -20,6 +20,8 @@ TELLING = 1000  # records by which a file is recognised
 NEARLY_ALL = 0.9
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
@@ -118,7 +120,9 @@ class Rows:
             above = 0
         else:
             above = next((i for i, record in enumerate(few) if self._is_full(record)), 0)
-            if above and any(map(is_number, few[above])):
+            if above and any(map(is_number, few[above])) and len(few[0]) == self.width:
+                above = 0  # some of the names are missing
+            elif above and any(map(is_number, few[above])):
                 raise ValueError(
                     f"the first line has {_fields(len(few[0]))}, and rows have {self.width}: the "
                     "first line should have the names of the columns (a header)."

@@ -33,6 +33,8 @@ def read_objects(file: io.BufferedReader, expected: Sequence[str]) -> Iterator[S
     lines: list[int] = []
     n_rows = 0
     for line, each in numbered:
+        if not n_rows and not some and not is_array:
+            _refuse_whole(each, is_last=not file.peek(1))
         some.append(_flat(each))
         lines.append(line)
         if len(some) == ROWS:
@@ -41,6 +43,18 @@ def read_objects(file: io.BufferedReader, expected: Sequence[str]) -> Iterator[S
             some, lines = [], []
     if some:
         yield _sheet(some, None if is_array else lines, expected, n_rows)
+
+
+def _refuse_whole(first: Object, *, is_last: bool) -> None:
+    """Refuse a table that is one object: of columns, or with its rows in a list."""
+    lists = [name for name, value in first.items() if isinstance(value, list) and len(value) > 1]
+    of_rows = [name for name in lists if all(isinstance(each, dict) for each in first[name])]
+    if is_last and (of_rows or len(lists) == len(first) > 0):
+        what = f"that has rows in {of_rows[0]!r}" if of_rows else "of columns"
+        raise ValueError(
+            f"it is one object {what}: write an array of objects, one for each row, or an object "
+            "in each line"
+        )
 
 
 def _of_lines(file: io.BufferedReader) -> Iterator[tuple[int, Object]]:

@@ -16,7 +16,7 @@ from whyflag.table.codec import MARKS, Codec, marks_in
 from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of, negative_from
 from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, text_cells, texts_of
-from whyflag.table.times import Times, forms_of, seconds
+from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds
 
 MOST_CATEGORIES = 50  # of a column of texts
 MOST_TOLD = 1000  # of a column that is told to be a category
@@ -24,6 +24,7 @@ NEARLY_ALL = 0.9  # of its cells must be numbers for a column to be one of numbe
 FEWEST_NAMES = 10  # rows from which different values are taken for names
 SOME = 2000  # different texts that tell how numbers and times are written
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+_DAY = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])")
 _NAME = re.compile(
     r"(^|[^a-zA-Z])(id|nr|no|num|number|key|index|uuid|guid|code)$|[a-z]I[Dd]$", re.I
 )
@@ -54,6 +55,8 @@ def recognise(name: str, cells: Cells, told: str, commas: bool, where: str) -> C
         return Left("no value at all")
     if kind in ("number", "time") and not present:
         raise ValueError(f"{where}: column {name!r} is told to hold {kind}s, and has none.")
+    if not kind and present and all(map(_DAY.fullmatch, present)):
+        kind, how = "time", DAY_IN_DIGITS
     if kind in ("", "number") and present:
         form = Form(how[:1].strip("_"), how[1:2] or ".") if how else None
         numbers = _numbers_of(counts, present, commas, form, told=bool(kind))

@@ -21,7 +21,12 @@ DATES = (
     "%d-%b-%y",
 )
 FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK))
-NOT_ISO = {"%m/%d/%Y": "month/day/year", "%d/%m/%Y": "day/month/year"}
+DAY_IN_DIGITS = "%Y%m%d"  # tried before numbers
+NOT_ISO = {
+    "%m/%d/%Y": "month/day/year",
+    "%d/%m/%Y": "day/month/year",
+    DAY_IN_DIGITS: "year, month and day",
+}
 HOUR, WEEKDAY, MONTH = "hour", "weekday", "month"
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
