@@ -416,10 +416,17 @@ def test_a_folder_with_other_things_in_it_is_left_alone(folder, tmp_path):
 def test_methods_that_need_rows_have_them_kept_and_it_is_said(folder, tmp_path):
     arguments = ("--id", "name", "--method", "ASH", "--method", "wKSH", "-o", tmp_path / "m")
     said = run("fit", folder / "normal.csv", *arguments)
-    assert "The model holds 300 of the rows, because wKSH needs them." in said.stderr
+    assert "Rows are explained by ASH and wKSH. The model holds 300 of the rows" in said.stderr
+    assert "of the rows, because wKSH needs them." in said.stderr
     said = run("explain", tmp_path / "m", folder / "odd.csv", "-o", tmp_path / "r.html")
     assert said.exit_code == 0, said.output
     assert "Ensemble(ASH, wKSH)" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_fit_says_by_which_method_rows_are_explained(folder, tmp_path):
+    arguments = ("--id", "name", "--method", "ASH", "-o", tmp_path / "m")
+    said = run("fit", folder / "normal.csv", *arguments)
+    assert "Rows are explained by ASH.\n" in said.stderr
 
 
 def test_a_method_whose_rows_were_not_kept_is_refused(folder, tmp_path):

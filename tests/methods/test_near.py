@@ -71,6 +71,37 @@ def test_a_column_that_the_detector_does_not_see_is_no_culprit(distance):
     assert (said.values.argmax(axis=1) == CULPRITS[CULPRITS < 5][:5]).mean() >= 0.8
 
 
+ONE_SIDED = {
+    "a sum": lambda X: X.sum(axis=1),
+    "rectified": lambda X: np.maximum(X, 0).sum(axis=1),
+    "exponential": lambda X: np.exp(0.7 * X).sum(axis=1),
+    "steps": lambda X: (X[:, :, None] > np.arange(4)).sum(axis=(1, 2)).astype(float),
+}
+
+
+@pytest.mark.parametrize("low", [-8.0, -300.0])
+@pytest.mark.parametrize("name", ONE_SIDED)
+def test_a_value_far_on_the_side_that_lowers_the_score_is_no_culprit(name, low):
+    normal = np.random.default_rng(0).normal(size=(300, 5))
+    row = [[0.2, 5.0, low, -0.4, 0.1]]
+    said = Explainer(ONE_SIDED[name], normal)(row)
+    assert said.order[0, 0] == 1
+    assert said.shares[0, 2] == 0
+
+
+def test_the_distance_of_a_usual_value_counts_whatever_it_does_to_the_score():
+    normal = np.random.default_rng(0).normal(size=(300, 5))
+    said = Explainer(ONE_SIDED["a sum"], normal)([[0.2, 5.0, -1.5, -0.4, 0.1]])
+    assert said.shares[0, 2] > 0
+
+
+def test_a_value_far_out_that_raises_any_reference_counts():
+    """The detector takes no side: what the column does depends on the other one."""
+    normal = np.random.default_rng(0).normal(size=(300, 3))
+    said = Explainer(lambda X: 3 * X[:, 0] ** 2 + X[:, 1] * np.sign(X[:, 2]), normal)([[4, 6, 0.0]])
+    assert said.shares[0, 1] > 0.1
+
+
 def test_a_row_like_its_neighbours_has_values_that_add_up_in_the_order_of_the_shares():
     score = as_score(lambda X: (X**2).sum(axis=1))
     normal = np.array([[1.0, 1.0], [1.1, 0.9], [0.9, 1.2]])

@@ -135,12 +135,14 @@ def fit(
         f"Alarm above a score of {model.threshold:.4g}: {model.calibration.promise}. "
         f"Written: {output}"
     )
+    told = f"Rows are explained by {' and '.join(model.methods)}."
     if model.rows is not None:
         needing = [name for name in model.methods if get_method(name).needs_background]
-        say(
-            f"The model holds {len(model.rows)} of the rows, because {' and '.join(needing)} "
+        told += (
+            f" The model holds {len(model.rows)} of the rows, because {' and '.join(needing)} "
             f"{'needs' if len(needing) == 1 else 'need'} them."
         )
+    say(told)
 
 
 def _columns(count: int) -> str:

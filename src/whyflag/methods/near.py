@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
 from whyflag.bonds import Bonds
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
@@ -24,6 +24,7 @@ SEEN = 0.05  # of the largest effect in a row: features with less are seen less 
 BOND_ROWS = 300  # normal rows that tell how columns go together ...
 NEIGHBOURS = 1000  # ... and from which their neighbours are taken
 ROUNDINGS = 64  # of a score: an effect that is smaller is none
+OUTER = 0.01  # of the normal values, on either side: what is beyond is far out
 
 
 @final
@@ -40,13 +41,15 @@ class NEAR(Method):
       c_i = v_i |δ_i| |ε_i|, with δ_i = (x_i − r̄_i) / scale_i, and ε_i what is left of δ_i when what
       the other columns let expect is taken off, in its standard deviations (`whyflag.bonds`). v_i
       says how far the detector sees the feature: 1 if |a_i| + |b_i| is at least 5 % of the largest
-      in the row, and in proportion below
+      in the row, and in proportion below. A value that is further out than 99 % of the normal ones
+      on its side, and raises the score of no reference but lowers that of some, is on a side that
+      the detector takes for normal: its distance does not count
 
     The share of a feature is s_i ∝ a⁺_i/Σa⁺ + b⁺_i/Σb⁺ + 2 v_i c_i/Σc, where only positive values
     count, and its value is s_i times the gap G = e(x) − e(r*). A feature that makes no difference
     to the detector has no share, however far away it is, unless no single feature does: then all
     have equal ones. Shares are never negative: near says which features set the row apart, and not
-    which of them raise the score; wKSH and ASH do.
+    by how much another feature lowers the score; wKSH and ASH do.
 
     The reference r* is a normal row near x in the features that are not its culprits: of the k
     nearest when a feature counts by 1 − s_i / max s, the one with the lowest score. Where x is no
@@ -71,7 +74,8 @@ class NEAR(Method):
         rows, domain = prepared.background, prepared.domain
         nearest = Nearest(rows, domain, self.n_references)
         bonds = _bonds(rows, domain, self.n_references)
-        return _BoundNEAR(prepared.score, domain, nearest, bonds)
+        usual = np.quantile(_evenly(rows, NEIGHBOURS), (OUTER, 1 - OUTER), axis=0)  # 2 x d
+        return _BoundNEAR(prepared.score, domain, nearest, bonds, usual)
 
 
 @final
@@ -81,6 +85,7 @@ class _BoundNEAR(BoundMethod):
     domain: Domain
     nearest: Nearest
     bonds: Bonds
+    usual: Matrix  # 2 x d: all but the outermost normal values are between
 
     def attribute(self, X: Matrix) -> Contributions:
         references = self.nearest(X)  # n x k x d
@@ -161,19 +166,28 @@ class _BoundNEAR(BoundMethod):
     def _share(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
         """What part of the gap belongs to each feature: (n, p)."""
         p = self.domain.n_players
-        first = (worth[:, :, p + 2 :] - worth[:, :, p + 1, None]).mean(axis=1)  # n x p
+        alone = worth[:, :, p + 2 :] - worth[:, :, p + 1, None]  # n x k x p
+        first = alone.mean(axis=1)  # n x p
         last = (worth[:, :, :1] - worth[:, :, 1 : p + 1]).mean(axis=1)  # n x p
         away = (X - references.mean(axis=1)) / self.domain.scale  # n x d
         away = np.clip(away, -LARGEST, LARGEST)
         odd = np.abs(away * self.bonds.residuals(away))  # n x d
-        apart = np.where(self.domain.fixed, 0.0, odd) @ self.domain.membership.T  # n x p
         # What is less than rounding is no effect: else a value of 1e9 deviations would count.
         rounding = ROUNDINGS * self.score.precision * np.abs(worth).max(axis=(1, 2))[:, None]
         first, last = (np.where(np.abs(each) > rounding, each, 0.0) for each in (first, last))
+        lowers = (first < 0) & (alone.max(axis=1) <= rounding)  # n x p
+        harmless = self._outside(X, away) & (lowers @ self.domain.membership)  # n x d
+        odd = np.where(self.domain.fixed | harmless, 0.0, odd)
+        apart = odd @ self.domain.membership.T  # n x p
         effect = np.abs(first) + np.abs(last)
         seen = np.minimum(1.0, _divide(effect, SEEN * effect.max(axis=1)))
         evidence = _positive(first) + _positive(last) + 2 * seen * _positive(apart * seen)
         return _positive(np.where(evidence.any(axis=1, keepdims=True), evidence, self._movable))
+
+    def _outside(self, X: Matrix, away: Matrix) -> BoolMatrix:
+        """Values beyond nearly all normal ones, on the side on which they left the references."""
+        low, high = self.usual
+        return np.where(away < 0, low > X, high < X)
 
     def _rest(self, share: Matrix) -> Matrix:
         """What part of a negative gap belongs to each feature: the less, the larger its share."""
