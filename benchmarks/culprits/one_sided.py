@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from whyflag import Explainer
-from whyflag.arrays import BoolVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.attribution.doubt import doubts_of
 
 COLUMNS = (5, 12)
@@ -51,11 +51,11 @@ def scores(normal: Matrix, rng: np.random.Generator) -> dict[str, Callable[[Matr
     }
 
 
-def spoilt(held_out: Matrix, high: float, low: float) -> tuple[Matrix, Vector, Vector]:
+def spoilt(held_out: Matrix, high: float, low: float) -> tuple[Matrix, IntVector, IntVector]:
     """Rows with two values moved; which one raises the score, and which one lowers it."""
     (n, d), rng = held_out.shape, np.random.default_rng(1)
-    raising = rng.integers(d, size=n)
-    lowering = (raising + rng.integers(1, d, size=n)) % d
+    raising: IntVector = rng.integers(d, size=(n,))
+    lowering: IntVector = (raising + rng.integers(1, d, size=(n,))) % d
     X = held_out.copy()
     X[np.arange(n), raising], X[np.arange(n), lowering] = high, low
     return X, raising, lowering

@@ -186,8 +186,9 @@ class _BoundNEAR(BoundMethod):
 
     def _outside(self, X: Matrix, away: Matrix) -> BoolMatrix:
         """Values beyond nearly all normal ones, on the side on which they left the references."""
-        low, high = self.usual
-        return np.where(away < 0, low > X, high < X)
+        beyond = (X - self.usual[:, None]) / self.domain.scale  # 2 x n x d
+        low, high = coarse(np.clip(beyond, -LARGEST, LARGEST))
+        return np.where(away < 0, low < 0, high > 0)
 
     def _rest(self, share: Matrix) -> Matrix:
         """What part of a negative gap belongs to each feature: the less, the larger its share."""
