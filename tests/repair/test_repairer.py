@@ -244,6 +244,17 @@ def test_without_normal_rows_the_typical_ones_of_the_domain_do():
     np.testing.assert_allclose(repair.scores, EXPLAIN.score(repair.rows))
 
 
+@pytest.mark.parametrize("n", [0, 1, 49])
+def test_few_normal_rows_do_not_tell_which_rows_are_unlike_them(n):
+    rows = np.random.default_rng(0).normal(size=(max(n, 1), 2))
+    score = as_score(lambda X: np.abs(X).max(axis=1), n_features=2, threshold=1e9)
+    domain = Domain.infer(rows) if n > 1 else Domain(2)
+    method = "near" if n > 1 else "ASH"
+    repair = Explainer(score, rows if n else None, method=method, domain=domain).repair([[0, 1e4]])
+    assert repair.doubts.tolist() == [Doubt.NONE]
+    assert repair.usual == ((),)
+
+
 def test_a_bare_domain_does_no_harm():
     repair = Explainer(DETECTOR, method="ASH", domain=Domain(7)).repair(QUIET[:2] * 100)
     np.testing.assert_allclose(repair.scores, EXPLAIN.score(repair.rows))

@@ -133,6 +133,7 @@ def _repair(attribution: Attribution, i: int) -> dict[str, Any]:
                 {"feature": names[other.feature], "score": other.score}
                 for other in repair.alternatives[i]
             ],
+            "usual": [names[other.feature] for other in repair.usual[i]],
         },
     }
 

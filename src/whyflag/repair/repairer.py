@@ -26,6 +26,7 @@ from whyflag.score import Score, evaluate
 from whyflag.table.codec import Codec
 
 MOST_ALTERNATIVES = 3
+ENOUGH = 50  # normal rows that say how far from one another normal rows are
 MOST_UNLIKE = 3  # features of a row without an alarm that are told to be unlike normal ones
 SHARED = 0.05  # of normal rows: a value that so many have, or one beyond it, is not at the edge
 EACH = 2**11  # numbers of a row that are kept while it is repaired, for each column
@@ -94,7 +95,9 @@ class Repairer:
         whole = self._unchanged(X, scores, row_names)
         flagged = scores > self._known.alarm
         unlike = compared & ~flagged
-        if unlike.any():
+        if self.rows is None or len(self.rows) < ENOUGH:
+            unlike[:] = False
+        elif unlike.any():
             unlike[unlike] = self._known.second_look.is_odd(X[unlike])
         some = [flagged, unlike, ~flagged & ~unlike]
         parts = []
