@@ -102,6 +102,16 @@ def test_a_value_far_out_that_raises_any_reference_counts():
     assert said.shares[0, 1] > 0.1
 
 
+def test_rounding_puts_no_usual_value_outside():
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(300, 4))
+    normal[:, 3] = rng.random(300) < 0.05
+    explain = Explainer(lambda X: X @ [1, 1, 1, -2], normal)
+    said = explain([[0.2, 5.0, 0.0, 1.0], [0.2, 5.0, 0.0, 1.0 + 1e-13]])
+    assert said.shares[0, 3] > 0.01
+    np.testing.assert_allclose(said.shares[1], said.shares[0], rtol=1e-6)
+
+
 def test_a_row_like_its_neighbours_has_values_that_add_up_in_the_order_of_the_shares():
     score = as_score(lambda X: (X**2).sum(axis=1))
     normal = np.array([[1.0, 1.0], [1.1, 0.9], [0.9, 1.2]])
