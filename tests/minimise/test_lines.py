@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.ensemble import IsolationForest
+from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
@@ -14,7 +14,8 @@ from whyflag.minimise.cells import cells_of
 from whyflag.minimise.lines import descend_along_columns
 from whyflag.minimise.problem import Problems
 from whyflag.prepared import prepare
-from whyflag.score import Trees
+from whyflag.score import Score, Trees
+from whyflag.score.trees import Nodes
 
 D = 6
 rng = np.random.default_rng(0)
@@ -30,6 +31,18 @@ X = np.repeat(ROWS, D + 1, axis=0)
 def prepared(*steps, **settings):
     forest = IsolationForest(n_estimators=25, random_state=0, **settings)
     return prepare(make_pipeline(*steps, forest).fit(NORMAL), NORMAL)
+
+
+def summed():
+    """A sum over trees that is the score itself, where an isolation forest's is a power of one."""
+    forest = ExtraTreesRegressor(10, max_depth=5, random_state=0).fit(
+        NORMAL, (NORMAL**2).sum(axis=1)
+    )
+    trees = [each.tree_ for each in forest.estimators_]
+    every = np.arange(D)
+    nodes = Nodes.of(trees, [every] * 10, [tree.value[:, 0, 0] / 10 for tree in trees])
+    score = Score(forest.predict, (Trees(nodes, None, every, np.ones(D)),), unit=1.0)
+    return prepare(score, NORMAL)
 
 
 FOREST = prepared()
@@ -77,8 +90,8 @@ def test_a_point_is_in_the_box_of_one_leaf_of_each_tree():
 @pytest.mark.parametrize(("gamma", "leash"), [(0.0, 0), (0.01, 0), (1.0, 0), (0.01, 0.1)])
 @pytest.mark.parametrize(
     "known",
-    [FOREST, prepared(StandardScaler()), prepared(max_features=0.5)],
-    ids=["forest", "scaled", "some columns"],
+    [FOREST, prepared(StandardScaler()), prepared(max_features=0.5), summed()],
+    ids=["forest", "scaled", "some columns", "sum"],
 )
 def test_no_column_alone_has_a_lower_point(known, gamma, leash):
     """Every cell of every column is tried; on a leash from where a row enters its bounds."""
