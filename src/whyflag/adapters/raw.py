@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserList
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -146,6 +147,8 @@ def _encodes(step: Any) -> bool:
 
 def _named(which: Any, names: list[str]) -> list[str]:
     """The names of the columns that a ColumnTransformer gives to a step."""
+    # scikit-learn 1.6 warns whoever looks into the columns of a remainder.
+    which = which.data if isinstance(which, UserList) else which
     if isinstance(which, slice):
         if isinstance(which.start, str) or isinstance(which.stop, str):
             begin = names.index(which.start) if which.start is not None else 0
