@@ -139,6 +139,18 @@ def test_a_row_that_is_unlike_normal_ones_stays_but_is_told_what_would_be_like_t
     assert alone.usual[0] == repair.usual[0]
 
 
+def test_a_row_with_a_foreign_cell_that_is_unlike_normal_ones_besides_is_said_to_be():
+    explain, wrong = blind()
+    said = explain(wrong)
+    added = np.array([[0.0, 0.0, 9.0]] * 2)  # a cell that no normal row has
+    repair = said.repairer(
+        said.data, said.scores + 9, said.values + added, range(2), added, added > 0
+    )
+    assert repair.changed.tolist() == [[False, False, True]] * 2
+    assert repair.doubts.tolist() == [Doubt.STILL_ODD, Doubt.NONE]
+    assert repair.usual == ((), ())
+
+
 def test_what_is_fixed_is_not_told_either():
     explain, wrong = blind()
     rows = explain.domain.typical

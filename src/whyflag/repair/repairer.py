@@ -91,14 +91,19 @@ class Repairer:
         row_names: Sequence[Any],
         compared: BoolVector,
     ) -> Repair:
-        """The repair of rows whose cells are all known; some are looked at once more, (n,)."""
+        """The repair of rows whose cells are all known.
+
+        Of those that raise no alarm but are unlike normal rows some are told what would be like
+        them, (n,); of the others it is only said.
+        """
         whole = self._unchanged(X, scores, row_names)
         flagged = scores > self._known.alarm
-        unlike = compared & ~flagged
-        if self.rows is None or len(self.rows) < ENOUGH:
-            unlike[:] = False
-        elif unlike.any():
+        unlike = ~flagged & (self.rows is not None and len(self.rows) >= ENOUGH)
+        if unlike.any():
             unlike[unlike] = self._known.second_look.is_odd(X[unlike])
+        said = np.where(unlike, Doubt.STILL_ODD, Doubt.NONE)
+        whole = replace(whole, doubts=whole.doubts | said)
+        unlike &= compared
         some = [flagged, unlike, ~flagged & ~unlike]
         parts = []
         with work("looking for normal values", "row", int((flagged | unlike).sum())) as bar:
@@ -222,7 +227,6 @@ class Repairer:
             usual=usual,
             lower=np.where(done[:, None], found.lower, np.nan),
             upper=np.where(done[:, None], found.upper, np.nan),
-            doubts=now.doubts | Doubt.STILL_ODD,
             evaluations=np.ones(len(now), dtype=np.int64),
         )
 
