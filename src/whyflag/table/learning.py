@@ -110,7 +110,9 @@ def _first_name(found: Mapping[str, Codec | Left], sheet: Sheet) -> str | None:
         if isinstance(each, Left) and each.is_name:
             return name
     for name, each in found.items():
-        if isinstance(each, Times) and len(set(texts_of(sheet.cells[name]))) == len(sheet):
+        if not (isinstance(each, Times) and each.has_days):
+            continue
+        if len(set(texts_of(sheet.cells[name]))) == len(sheet):
             return name
     return None
 

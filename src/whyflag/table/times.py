@@ -20,7 +20,8 @@ DATES = (
     *("%m/%d/%y", "%d/%m/%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
     "%d-%b-%y",
 )
-FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK))
+OF_THE_DAY = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")  # without a date
+FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK), *OF_THE_DAY)
 DAY_IN_DIGITS = "%Y%m%d"  # tried before numbers
 NOT_ISO = {
     "%m/%d/%Y": "month/day/year",
@@ -103,6 +104,11 @@ class Times(Codec):
         return cls(form, gaps, tuple(parts), typical, first, last)
 
     @property
+    def has_days(self) -> bool:
+        """Whether these are moments, not times of any day."""
+        return self.form not in OF_THE_DAY
+
+    @property
     def described(self) -> str:
         """What counts of it, and how it is read where that could be otherwise."""
         counts = "counts" if len(self.parts) == 1 else "count"
@@ -156,6 +162,8 @@ class Times(Codec):
         return " ".join(order) or self._years()
 
     def instead(self, values: Vector, state: State) -> str:
+        if not self.has_days:
+            return self.write(values)
         # Hour and weekday of a time that is not there, or was misread, are nobody's.
         return f"a time {'in' if self._is_one_year else 'from'} {self._years()}"
 
