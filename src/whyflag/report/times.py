@@ -39,8 +39,9 @@ def times_of(attribution: Attribution) -> When | None:
     for j, feature in enumerate(attribution.feature_names):
         codec = attribution.codecs.get(feature)
         is_hidden = is_redacted(attribution, j)
-        is_moment = isinstance(codec, Times) and codec.has_days
-        if is_moment and attribution.shown is not None and not is_hidden:
+        if not (isinstance(codec, Times) and codec.has_days):
+            continue  # times of the day alone are no place in history
+        if attribution.shown is not None and not is_hidden:
             # Years that are far from all others would leave no room for these.
             usual = [state_of(attribution, i, j) == State.USUAL for i in range(len(attribution))]
             texts = [str(row.get(feature, "")) for row in attribution.shown]
