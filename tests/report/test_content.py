@@ -75,6 +75,20 @@ def test_what_is_called_normal_is_the_repair_and_nothing_else(attribution):
                 assert f"about {one['normal']} ({one['span']})" in row["sentence"]
 
 
+def test_a_row_that_is_unlike_normal_ones_has_the_same_normal_value_everywhere():
+    blind = Explainer(DETECTOR, NORMAL, threshold=1e9)(ODD)
+    row = row_of(content(blind), "p")
+    first = row["features"][0]
+    rows, changed = blind.repair.told
+    assert changed[0].tolist() == [False, True, False, False]
+    assert first["to"] == rows[0, 1] == blind.top(1)["normal"].iloc[0]
+    assert f"about {first['normal']} ({first['span']}) would be like them" in row["sentence"]
+    assert row["advice"] == ["Check b: the detector does not see it, but it is not usual."]
+    assert blind.to_json()["rows"][0]["features"][0]["normal"].startswith(first["normal"][:4])
+    assert blind.to_json()["rows"][0]["repair"]["usual"] == ["b"]
+    assert row_of(content(blind), "t")["advice"] == ["Nothing: the row raises no alarm."]
+
+
 def test_a_page_can_do_without_a_detector(attribution):
     row = row_of(content(replace(attribution, repairer=None)), "p")
     assert "sentence" not in row
