@@ -196,12 +196,16 @@ class _BoundNEAR(BoundMethod):
 
     def _spread(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
         """Standard errors of the shares, by leaving out one reference at a time: (n, p)."""
-        k = references.shape[1]
-        left = [np.arange(k) != i for i in range(k)] if k > 1 else []
-        shares = [self._share(X, references[:, kept], worth[:, kept]) for kept in left]
-        if not shares:
-            return np.full((len(X), self.domain.n_players), np.inf)
-        return np.sqrt((k - 1) * np.array(shares).var(axis=0))
+        n, k, d = references.shape
+        if k == 1:
+            return np.full((n, self.domain.n_players), np.inf)
+        kept = np.array([np.delete(np.arange(k), i) for i in range(k)])  # k x (k − 1)
+        shares = self._share(
+            np.repeat(X, k, axis=0),
+            references[:, kept].reshape(n * k, k - 1, d),
+            worth[:, kept].reshape(n * k, k - 1, -1),
+        ).reshape(n, k, -1)
+        return np.sqrt((k - 1) * shares.var(axis=1))
 
     @property
     def _movable(self) -> Vector:
