@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.arrays import check_coalitions, check_rows
+from whyflag.arrays import check_coalitions, check_rows, evenly
 from whyflag.table import read_table
 
 
@@ -79,3 +79,11 @@ def test_bool_columns_are_numbers():
 def test_bad_coalitions_are_refused(z):
     with pytest.raises(ValueError, match=r"bool of shape \(m, 3\), got"):
         check_coalitions(z, 3)
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "positions"),
+    [(5, 10, [0, 1, 2, 3, 4]), (5, 3, [0, 2, 4]), (101, 2, [0, 100]), (1, 4, [0])],
+)
+def test_positions_are_spread_evenly(n, most, positions):
+    assert evenly(n, most).tolist() == positions

@@ -62,6 +62,11 @@ def pick(array: NDArray[Scalar], which: IntVector | slice) -> NDArray[Scalar]:
     return array[which] if isinstance(which, slice) else np.take(array.T, which, axis=-1).T
 
 
+def evenly(n: int, most: int) -> IntVector:
+    """Up to so many of n positions, evenly spread; the first and the last are among them."""
+    return np.unique(np.linspace(0, n - 1, most).astype(int))
+
+
 def check_coalitions(coalitions: Any, n_players: int) -> BoolMatrix:
     """Return `coalitions` as a bool matrix of shape (m, `n_players`), or say why they are none."""
     z = np.asarray(coalitions)

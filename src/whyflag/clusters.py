@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import Matrix, Vector, evenly
 
 TYPICAL = 8  # rows that stand for all normal rows
 LOOKED_AT = 1000  # normal rows that these are made from
@@ -40,7 +40,7 @@ def cluster_centers(
 
 def typical_rows(rows: Matrix, scale: Vector) -> Matrix:
     """Centres of up to eight clusters of the rows, which stand for all: (n, d) -> (k, d)."""
-    some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+    some = evenly(len(rows), LOOKED_AT)
     centers, sizes = cluster_centers(rows[some], scale, TYPICAL, n_init=3)
     # A cluster of one is an outlier, and would reveal a row of the data as it is.
     return centers[sizes > 1] if (sizes > 1).any() else centers

@@ -11,11 +11,12 @@ import numpy as np
 
 from whyflag.adapters import as_score
 from whyflag.adapters.raw import Asked, Uses
-from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector, check_rows
+from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector, check_rows, evenly
 from whyflag.batches import CALL, batch_size
 from whyflag.domain import Domain
 from whyflag.score import Score, evaluate
 from whyflag.score.answers import check_answer, rounding
+from whyflag.score.base import usual_alarm
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, in_hand, is_frame, take
@@ -23,8 +24,7 @@ from whyflag.table.holders import columns_of, in_hand, is_frame, take
 if TYPE_CHECKING:
     from whyflag.table.frames import Frames
 
-USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
-LOOKED_AT = 1000  # normal rows that tell it
+LOOKED_AT = 1000  # normal rows that tell the alarm, where the detector names no threshold
 
 
 def takes_raw(X: Any, uses: Uses) -> bool:
@@ -178,10 +178,10 @@ class _Alarm:
         """As far again as from the most normal row to the alarm."""
         if self.rows is None:
             return 0.0
-        some = np.unique(np.linspace(0, len(self.rows) - 1, LOOKED_AT).astype(int))
+        some = evenly(len(self.rows), LOOKED_AT)
         scores = evaluate(self.score, self.rows[some])
-        usual = float(np.quantile(scores, USUAL, method="higher"))
-        alarm = usual if self.score.threshold is None else self.score.threshold
+        threshold = self.score.threshold
+        alarm = usual_alarm(scores) if threshold is None else threshold
         return 2 * (alarm - float(scores.min())) or 1.0
 
 

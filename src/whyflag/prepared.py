@@ -10,7 +10,7 @@ import numpy as np
 
 from whyflag.adapters import as_score
 from whyflag.adapters.raw import Asked, Uses, raw_score
-from whyflag.arrays import Matrix, check_rows
+from whyflag.arrays import Matrix, check_rows, evenly
 from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
 from whyflag.columns import Columns
@@ -210,5 +210,5 @@ def _with_unit(score: Score, rows: Matrix) -> Score:
     """The score with its unit, measured over normal rows if it does not know it."""
     if score.unit is not None:
         return score
-    some = np.unique(np.linspace(0, len(rows) - 1, UNIT_ROWS).astype(int))
+    some = evenly(len(rows), UNIT_ROWS)
     return replace(score, unit=unit_from(evaluate(score, rows[some]), rows.shape[1]))

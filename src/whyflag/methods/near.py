@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector, evenly
 from whyflag.bonds import Bonds
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
@@ -224,7 +224,7 @@ def _bonds(rows: Matrix, domain: Domain, k: int) -> Bonds:
 
 
 def _evenly(rows: Matrix, most: int) -> Matrix:
-    return rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+    return rows[evenly(len(rows), most)]
 
 
 def _positive(evidence: Matrix) -> Matrix:

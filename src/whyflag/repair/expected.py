@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, evenly
 from whyflag.domain import Domain
 from whyflag.nearness import distance
 
@@ -32,7 +32,7 @@ class Expected:
     """
 
     def __init__(self, rows: Matrix, domain: Domain) -> None:
-        some = np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))
+        some = evenly(len(rows), LOOKED_AT)
         self.rows = rows[some]  # m x d
         self._domain = domain
         self._center = np.median(self.rows, axis=0)

@@ -8,16 +8,16 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, Matrix, Vector
+from whyflag.arrays import BoolVector, Matrix, Vector, evenly
 from whyflag.domain import Domain
 from whyflag.nearness import distance
 from whyflag.repair.expected import NEAR, Expected
 from whyflag.repair.second_look import SecondLook
 from whyflag.repair.values import Values
 from whyflag.score import Score, evaluate
+from whyflag.score.base import usual_alarm
 
-USUAL = 0.95  # of normal rows that score no more, where the detector names no threshold
-GOAL_ROWS = 1000  # normal rows that tell it
+GOAL_ROWS = 1000  # normal rows that tell the alarm, where the detector names no threshold
 
 
 @final
@@ -63,8 +63,8 @@ class Known:
         """The threshold; without one, a score that 95 % of the normal rows do not exceed."""
         if self.score.threshold is not None:
             return self.score.threshold
-        some = np.unique(np.linspace(0, len(self.normal) - 1, GOAL_ROWS).astype(int))
-        return float(np.quantile(evaluate(self.score, self.normal[some]), USUAL, method="higher"))
+        some = evenly(len(self.normal), GOAL_ROWS)
+        return usual_alarm(evaluate(self.score, self.normal[some]))
 
     @cached_property
     def normal(self) -> Matrix:

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, Matrix
+from whyflag.arrays import BoolVector, Matrix, evenly
 from whyflag.domain import Domain
 from whyflag.nearness import distance
 from whyflag.repair.expected import Expected
@@ -23,7 +23,7 @@ class SecondLook:
 
     def __init__(self, expected: Expected, domain: Domain) -> None:
         self._rows, self._scale = expected.rows / domain.scale, domain.scale
-        some = np.unique(np.linspace(0, len(self._rows) - 1, LOOKED_AT).astype(int))
+        some = evenly(len(self._rows), LOOKED_AT)
         # Each row is its own nearest.
         usual = [self._far(self._rows[i], skip=1) for i in some]
         self._most = float(np.quantile(usual, LEVEL)) * (1 + 1e-9)

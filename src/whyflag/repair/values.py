@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Tensor, Vector, evenly
 from whyflag.domain import Domain
 from whyflag.repair.expected import NEAR, Expected
 
@@ -34,7 +34,7 @@ class Values:
             if own.shape[1] > 1 and not self._apart[columns].all():
                 if (columns & ~settled).sum() == 1:  # a number that may be missing
                     own = own[np.argsort(own[:, ~settled[columns]][:, 0], kind="stable")]
-                known = own[np.unique(np.linspace(0, len(own) - 1, LEVELS).astype(int))]
+                known = own[evenly(len(own), LEVELS)]
             elif self._apart[columns].all():
                 known, often = np.unique(own, axis=0, return_counts=True)
                 known = known[np.argsort(-often, kind="stable")[:MOST_PATTERNS]]

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from markupsafe import Markup
 
+from whyflag.arrays import evenly
 from whyflag.distribution import LEVELS, Distribution
 from whyflag.report import drawing
 from whyflag.report.normal import Normal
@@ -157,7 +158,7 @@ class Drawn:
                 for end in self._quantiles(column, HALF)
             ]
             return drawing.boxes(name, (middle[0], middle[1], middle[2], middle[3]))
-        some = rows[np.unique(np.linspace(0, len(rows) - 1, self._crowd).astype(int))]
+        some = rows[evenly(len(rows), self._crowd)]
         places = [(some[:, column] - low) / ((high - low) or 1.0) for column, low, high in limits]
         inside = np.all([(place >= -0.1) & (place <= 1.1) for place in places], axis=0)
         return drawing.cloud(

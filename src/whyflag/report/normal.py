@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import Matrix, Vector, evenly
 from whyflag.attribution import Attribution
 from whyflag.calibration import Calibration
 from whyflag.distribution import Distribution
@@ -47,7 +47,7 @@ class Normal:
             return cls(distribution, rows, calibration, held_out)
         if repairer is None or rows is None:
             return cls(distribution, rows)
-        some = np.unique(np.linspace(0, len(rows) - 1, SCORED).astype(int))
+        some = evenly(len(rows), SCORED)
         alarm = np.nan if attribution.threshold is None else attribution.threshold
         scores = evaluate(repairer.score, rows[some])
         calibration = Calibration.known(scores, alarm, np.nan, np.nan)

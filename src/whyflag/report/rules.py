@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, evenly
 from whyflag.attribution import Attribution
 from whyflag.attribution.display import categories_of, is_redacted, number
 from whyflag.report.words import shortest
@@ -93,7 +93,7 @@ def rule_of(
         features: What conditions may be about.
         normal: Normal rows, (m, d).
     """
-    some = np.unique(np.linspace(0, len(normal) - 1, MOST_NORMAL).astype(int))
+    some = evenly(len(normal), MOST_NORMAL)
     columns, odd, usual = _matrices(attribution, group, features, normal[some])
     if not columns:
         return None

@@ -17,6 +17,7 @@ from whyflag.score.map import Map
 
 A = TypeVar("A", bound=Ability)
 
+USUAL = 0.95  # of normal rows that raise no alarm, where the detector names no threshold
 DIGITS = 1e-10  # of a score: what normal rows differ by less is rounding
 
 
@@ -147,6 +148,11 @@ def evaluate(score: Score, X: Matrix, chunk: int | None = None) -> Vector:
     check_answer(values, X, score.name)
     check_finite(values, X)
     return values
+
+
+def usual_alarm(scores: Vector) -> float:
+    """What stands in for a threshold: a score that 95 % of these, of normal rows, do not exceed."""
+    return float(np.quantile(scores, USUAL, method="higher"))
 
 
 def unit_from(scores: Vector, n_features: int) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.arrays import IntVector, Matrix, Vector, evenly
 from whyflag.score.answers import PRECISION, rounding
 from whyflag.score.audit import Question
 
@@ -49,7 +49,7 @@ class Original(Question):
         self._rows_left = self._looks_left = FEW
 
     def ask(self, score: Score, X: Matrix, values: Vector) -> bool:
-        some = np.unique(np.linspace(0, len(X) - 1, self._rows_left).astype(int))
+        some = evenly(len(X), self._rows_left)
         rows = np.ascontiguousarray(X[some])
         asked = self._ask(rows)
         # Where the library has no number there is nothing to compare with.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, evenly
 from whyflag.batches import CALL, batches
 from whyflag.score.answers import PRECISION
 from whyflag.score.audit import Question
@@ -53,7 +53,7 @@ class Slopes(Question):
             return True
         _, first = np.unique(X[: 16 * HEAD], axis=0, return_index=True)
         which = np.sort(first)
-        which = which[np.unique(np.linspace(0, len(which) - 1, HEAD).astype(int))]
+        which = which[evenly(len(which), HEAD)]
         rows = np.ascontiguousarray(X[which])
         with np.errstate(all="ignore"):
             here, claimed = gradient(rows)

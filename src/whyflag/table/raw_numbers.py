@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from whyflag.arrays import Matrix, Vector
+from whyflag.arrays import Matrix, Vector, evenly
 from whyflag.table.codec import GAP, Read, State
 from whyflag.table.numbers import PLAIN, decimals_of
 from whyflag.table.raw import RawColumn, gaps_in, object_cells, states_of, with_gaps
@@ -46,7 +46,7 @@ class RawNumbers(RawColumn):
         """What is learnt of a column."""
         values, is_number = numbers_in(cells)
         known = np.sort(values[is_number])
-        some = known[np.unique(np.linspace(0, len(known) - 1, TYPICAL).astype(int))]
+        some = known[evenly(len(known), TYPICAL)]
         decimals = decimals_of([number_text(value) for value in some], PLAIN)
         typical = float(known[(len(known) - 1) // 2])
         return cls(typical, decimals, bool(gaps_in(cells).any()), is_whole)
