@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import numbered, sample_of_size
 from whyflag.shapley.interactions import Interactions
-from whyflag.shapley.kernel import _plan, design, n_pairs
+from whyflag.shapley.kernel import _plan, _times, design, n_pairs
 
 
 class TableGame:
@@ -242,6 +242,36 @@ def test_parts_together_are_as_one_by_one(monkeypatch):
     # Which part is solved with which does not matter, but each has roles of its own.
     turned = Kernel(200).solve(SumGame(*parts[::-1]))
     assert np.abs(turned.values - together.values).max() > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("p", "budget", "times"),
+    [
+        (1, 0, 1),
+        (30, 2108, 1),
+        (30, 4096, 1),
+        (30, 4216, 2),
+        (274, 4216, 1),
+        (15, 2**13, 1),
+        (30, 2**15, 8),
+    ],
+)
+def test_large_budgets_are_cut_where_many_coalitions_are_left(p, budget, times):
+    assert _times(p, budget) == times
+
+
+def test_several_plans_have_one_budget_and_standard_errors_that_hold(monkeypatch):
+    monkeypatch.setattr("whyflag.shapley.kernel.MOST_PAIRS", 128)
+    strength = np.random.default_rng(0).normal(size=16)
+    game = FunctionGame(16, lambda z: SAMPLED_GAMES["saturating"](z, strength))
+    exact = Exact().solve(game)
+    runs = [Kernel(512, seed=s).solve(game) for s in range(100)]
+    sigma = np.array([run.standard_errors for run in runs])
+    error = np.array([np.abs(run.values - exact.values) for run in runs])
+    assert np.mean(error <= 1.96 * sigma) == pytest.approx(0.95, abs=0.035)
+    for run in runs:
+        assert run.n_coalitions == pytest.approx(514, abs=2)
+        np.testing.assert_allclose([run.empty, run.full], [exact.empty, exact.full])
 
 
 @pytest.mark.parametrize("budget", [80, 150, 1000])

@@ -15,7 +15,7 @@ from whyflag.batches import batches
 from whyflag.checks import check_number, check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
 from whyflag.shapley.coalitions import of_size, sample_of_size
-from whyflag.shapley.interactions import Interactions
+from whyflag.shapley.interactions import MOST_PAIRS, Interactions
 
 # Rows times parts that are solved at once: with fewer, products of matrices of all pairs, 9 MB,
 # wait for memory.
@@ -77,9 +77,10 @@ class Kernel(ShapleySolver):
         while len(todo):
             for size in np.unique(budget[todo]).tolist():
                 rows = todo[budget[todo] == size]
-                plan = _plan(p, size, self.seed)
-                ends[rows], values[rows], errors[rows] = self._regress(game, rows, plan)
-                n_coalitions[rows] += 2 * len(plan.excess)
+                times = _times(p, size)
+                plan = _plan(p, size // times, self.seed)
+                ends[rows], values[rows], errors[rows] = self._regress(game, rows, plan, times)
+                n_coalitions[rows] += 2 * len(plan.excess) * times
             todo = todo[(errors[todo].max(axis=1) > self._goal) & (budget[todo] < last)]
             budget[todo] = self._next(budget[todo], errors[todo].max(axis=1), last)
         return ShapleyValues(
@@ -111,11 +112,11 @@ class Kernel(ShapleySolver):
         return np.minimum(budget * 2.0 ** (steps / 2), last).astype(np.int64)
 
     def _regress(
-        self, game: Playable, rows: IntVector, plan: _Plan
+        self, game: Playable, rows: IntVector, plan: _Plan, times: int
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Ends, values and standard errors of some rows: r x 2, r x p, r x p."""
         p, n_pairs, n = game.n_players, len(plan.excess), len(rows)
-        parts = [game] if plan.complete else parts_of(game)
+        parts = [game] if plan.complete else [*parts_of(game)] * times
         rng = np.random.default_rng(self.seed)
         roles = [np.arange(p), *(rng.permutation(p) for _ in parts[1:])]
         ends, values, errors = (np.zeros((n, width)) for width in (2, p, p))
@@ -142,6 +143,7 @@ class Kernel(ShapleySolver):
             for of_part, error, players in zip(*shaped, roles[some], strict=True):
                 values += of_part[:, players]
                 errors = np.hypot(errors, error[:, players])
+        ends, values, errors = ends / times, values / times, errors / times
         gain = ends[:, 1] - ends[:, 0]
         return ends, close_gap(values + gain[:, None] / p, gain), errors
 
@@ -217,6 +219,18 @@ class _Plan:
         squares = (weight**2).sum(axis=0).T  # drawn x p
         squares[[0, -1]] /= 2
         return squares, (weight[..., 1:] * weight[..., :-1]).sum(axis=0).T
+
+
+def _times(p: int, budget: int) -> int:
+    """Into how many plans, whose players have other roles, a budget is cut.
+
+    None has more pairs than interactions are seen in: 4,216 coalitions of 30 players at once have
+    1.4 times the error of twice 2,108. But all stay together where each plan would have few pairs
+    for a player, or all together are many of those that there are.
+    """
+    pairs = budget // 2
+    times = max(1, -(-pairs // MOST_PAIRS))
+    return times if 4 * p * times <= pairs and 8 * pairs <= 2 ** (p - 1) else 1
 
 
 @lru_cache(maxsize=4)
