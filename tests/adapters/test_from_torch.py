@@ -197,6 +197,16 @@ def test_a_module_that_writes_to_itself_is_not_changed_either():
     assert module.calls == 0
 
 
+def test_a_module_that_is_scored_as_it_is_gets_the_mode_of_each_part_back():
+    module = network()
+    module.inner[0].eval()
+    modes = [part.training for part in module.modules()]
+    score = torch_score(module, D)
+    score(PLANTED)
+    score.value_and_grad(PLANTED)
+    assert [part.training for part in module.modules()] == modes
+
+
 def test_modes_come_back_after_an_error():
     module = network()
     with pytest.raises(RuntimeError):
