@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
+from pyod.models.iforest import IForest as ForestOfPyOD
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
@@ -21,6 +22,7 @@ from sklearn.preprocessing import (
 
 from whyflag import Attribution, Ensemble, Explainer, as_score
 from whyflag.attribution import concatenate
+from whyflag.detectors import GMM
 from whyflag.held_out import calibrate
 
 METHODS = ("near", "ASH", "KSH", "wKSH", "comp")
@@ -496,3 +498,57 @@ def test_the_alarm_of_a_pipeline_is_calibrated(pipeline, convert):
     found = Explainer(pipeline, frame, threshold=known)(convert(machines(500, seed=5)))
     assert 0.01 < found.flagged.mean() < 0.1
     assert calibrate(pipeline, NORMAL, 0.05, held_out=machines(200, seed=7)).n == 200
+
+
+SENSORS = np.random.default_rng(4).normal([10.0, 200.0, 3000.0], [1.0, 20.0, 300.0], (120, 3))
+
+
+def with_gaps():
+    rows = pd.DataFrame(SENSORS, columns=["a", "b", "c"])
+    rows.iloc[::20, 1] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
+@pytest.mark.parametrize("named", [False, True], ids=["by position", "by name"])
+@pytest.mark.parametrize("make", [GMM, ForestOfPyOD, IsolationForest])
+def test_normal_rows_with_gaps_reach_a_detector_as_it_was_fitted(make, named, convert):
+    """The formula of a detector takes numbers only, and some detectors know no names."""
+    fitted = pd.DataFrame(SENSORS, columns=["a", "b", "c"])
+    detector = make(random_state=0).fit(fitted if named else SENSORS)
+    found = Explainer(detector, convert(with_gaps()))(convert(fitted.assign(b=900.0)[:2]))
+    expected = Explainer(detector, SENSORS)(fitted.assign(b=900.0).to_numpy()[:2])
+    np.testing.assert_allclose(found.scores, expected.scores)
+    assert found.feature_names == ("a", "b", "c")
+    assert (found.order[:, 0] == 1).all()
+
+
+@pytest.mark.parametrize("make", [GMM, IsolationForest])
+def test_columns_with_gaps_are_matched_by_their_names(make):
+    fitted = pd.DataFrame(SENSORS, columns=["a", "b", "c"])
+    detector = make(random_state=0).fit(fitted)
+    rows = with_gaps()[["c", "a", "b"]].assign(note="left alone")
+    found = Explainer(detector, rows)(fitted[:3].assign(note=""))
+    np.testing.assert_allclose(found.scores, Explainer(detector, fitted)(fitted[:3]).scores)
+
+
+def test_numbers_in_columns_of_objects_reach_a_formula():
+    detector = GMM(random_state=0).fit(SENSORS)
+    rows = pd.DataFrame(SENSORS, dtype=object)
+    found = Explainer(detector, rows)(rows[:3])
+    np.testing.assert_allclose(found.scores, Explainer(detector, SENSORS)(SENSORS[:3]).scores)
+
+
+def test_other_columns_than_the_detector_was_fitted_with_are_refused():
+    detector = GMM(random_state=0).fit(SENSORS)
+    with pytest.raises(ValueError, match=r"must have 3 columns, .*got 2: \['a', 'b'\]"):
+        Explainer(detector, with_gaps()[["a", "b"]])
+
+
+def test_a_number_in_a_column_with_gaps_is_told_with_its_decimals():
+    detector = IsolationForest(random_state=0).fit(SENSORS)
+    row = np.array([[14.5678, 200.0, 3000.0]])
+    rows = SENSORS.copy()
+    rows[0, 0] = np.nan
+    told = Explainer(detector, rows, threshold=0.4)(row).sentences()[0]
+    assert told.startswith("x0 is 14.5678;")

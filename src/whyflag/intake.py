@@ -52,7 +52,7 @@ def takes_raw(X: Any, uses: Uses) -> bool:
 def scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
     """What a detector says of rows as they come, high = anomalous, each a finite number."""
     X, score = in_hand(X, name), as_score(detector)
-    if takes_raw(X, Uses.of(detector)):
+    if takes_raw(X, Uses.of(detector).of_rows(X)):
         found = Asked.of(detector, score)(X)
         check_answer(found, X, score.name)
         if not np.isfinite(found).all():

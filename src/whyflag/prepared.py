@@ -107,6 +107,8 @@ def prepare(
         return replace(found, calibration=threshold)
     background = in_hand(background, "background")
     uses = Uses.of(detector)
+    if background is not None and not isinstance(background, Table):
+        uses = uses.of_rows(background)
     if background is not None and takes_raw(background, uses):
         return _prepare_raw(detector, background, uses, domain, players, fixed, threshold)
     if domain is None:

@@ -15,6 +15,8 @@ from whyflag.adapters import as_score
 from whyflag.arrays import Matrix, Vector
 from whyflag.score import Score
 from whyflag.score.audit import Audit, Fixed
+from whyflag.score.function import Asked as OfRows
+from whyflag.table.holders import columns_of, is_frame
 
 if TYPE_CHECKING:
     from whyflag.table.frames import Frames
@@ -45,7 +47,21 @@ class Asked:
         return _function(self.detector, self.score)
 
     def __call__(self, X: Any) -> Vector:
-        return np.asarray(self._function(X), dtype=np.float64)
+        return np.asarray(self._function(self._as_fitted(X)), dtype=np.float64)
+
+    def _as_fitted(self, X: Any) -> Any:
+        """Rows with the columns that the detector was fitted with, in their order."""
+        if not is_frame(X):
+            return X
+        if _is_sklearn(self.detector):
+            uses = Uses.of(self.detector)
+            names, named = uses.names, uses.named
+        elif isinstance(self.score.function, OfRows):
+            return X  # a function gets what it was made for
+        else:
+            names, named = self.score.feature_names, False
+        X = X if names is None else _with_columns(X, names)
+        return X if named or (names is None and _is_sklearn(self.detector)) else _array(X)
 
 
 @final
@@ -72,10 +88,39 @@ def raw_score(asked: Asked, frames: Frames) -> Score:
     )
 
 
+def _with_columns(X: Any, names: tuple[str, ...]) -> Any:
+    """A frame with these columns, in this order, if it has them."""
+    known = _names_of(X)
+    if known == list(names) or not set(names) <= set(known):
+        return X
+    if hasattr(X, "iloc"):
+        return X.iloc[:, [known.index(name) for name in names]]
+    return X.select(list(names))
+
+
+def _names_of(X: Any) -> list[str]:
+    return [str(each) for each in (X.column_names if hasattr(X, "column_names") else X.columns)]
+
+
+def _array(X: Any) -> Any:
+    """The rows of a frame without names: numbers, if all cells are."""
+    from whyflag.table.raw_numbers import number_cells
+
+    cells = np.column_stack([number_cells(column) for column in columns_of(X)[0].values()])
+    try:
+        return cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return cells
+
+
+def _is_sklearn(detector: Any) -> bool:
+    return type(detector).__module__.startswith("sklearn.")
+
+
 def _kept(detector: Any) -> Any:
     """What was fitted, which another fit does not change: a fit makes new parts."""
     detector = getattr(detector, "best_estimator_", detector)
-    if not type(detector).__module__.startswith("sklearn."):
+    if not _is_sklearn(detector):
         return detector
     own = copy(detector)
     if hasattr(own, "named_steps"):
@@ -86,7 +131,7 @@ def _kept(detector: Any) -> Any:
 def _function(detector: Any, score: Score | None = None) -> Callable[[Any], Any]:
     if hasattr(detector, "named_steps"):
         return _AfterSteps(detector[:-1], _function(detector.steps[-1][1]))
-    if type(detector).__module__.startswith("sklearn."):
+    if _is_sklearn(detector):
         from whyflag.adapters.from_sklearn import own_score
 
         if (own := own_score(detector)) is not None:
@@ -113,11 +158,13 @@ class Uses:
 
     Attributes:
         names: The columns that it was fitted with; None: not known.
+        named: Whether these are their names; else they go by position, as x0, x1, ....
         as_choices: Columns that become codes, whatever they hold.
         dropped: Columns that it drops.
     """
 
     names: tuple[str, ...] | None = None
+    named: bool = False
     as_choices: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
 
@@ -134,7 +181,26 @@ class Uses:
             parts = [(step, _named(which, names)) for _, step, which in first.transformers_]
         kept = {name for step, some in parts for name in some if not _is_drop(step)}
         coded = {name for step, some in parts for name in some if _encodes(step)}
-        return cls(tuple(names) or None, frozenset(coded), frozenset(names) - kept)
+        uses = cls(tuple(names) or None, named is not None)
+        return replace(uses, as_choices=frozenset(coded), dropped=frozenset(names) - kept)
+
+    def of_rows(self, X: Any) -> Uses:
+        """The same by the names that the columns of these rows have."""
+        if self.names is None or (self.named and is_frame(X)):
+            return self
+        columns = _names_of(X) if is_frame(X) else [f"x{i}" for i in range(len(self.names))]
+        if len(columns) != len(self.names):
+            raise ValueError(
+                f"`background` must have {len(self.names)} columns, as the detector was fitted, "
+                f"got {len(columns)}: {columns}."
+            )
+        now = dict(zip(self.names, columns, strict=True))
+        return replace(
+            self,
+            names=tuple(columns),
+            as_choices=frozenset(now[name] for name in self.as_choices),
+            dropped=frozenset(now[name] for name in self.dropped),
+        )
 
 
 def _is_drop(step: Any) -> bool:

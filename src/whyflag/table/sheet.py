@@ -125,6 +125,7 @@ def number_text(value: float) -> str:
     """
     if value != value:
         return ""
+    value = float(value)  # numpy's own says its type as well
     return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
 
 
