@@ -178,8 +178,10 @@ def algorithm_1(
 
 
 def our_losses(case: Case) -> Vector:
-    """The losses of the same minimisations by our minimiser."""
+    """The paper's losses where our minimiser ends, whose own distance is another."""
     rows = np.repeat(case.X[: case.n_literal], D + 1, axis=0)
     keep = np.vstack([np.zeros((1, D), dtype=bool), np.eye(D, dtype=bool)])
     keeps: Any = np.tile(keep, (case.n_literal, 1))
-    return minimise(case.score, rows, keeps, Domain(D), gamma=GAMMA).loss
+    ends = minimise(case.score, rows, keeps, Domain(D), gamma=GAMMA).point
+    far = ((ends - rows) ** 2).sum(axis=1) / (~keeps).sum(axis=1)  # what is kept has not moved
+    return case.score(ends) + GAMMA * far

@@ -44,7 +44,7 @@ class CoalitionDistances:
     @classmethod
     def of(cls, distances: Distances, keep: BoolMatrix) -> CoalitionDistances:
         """Those of sets of columns of x, bool (c, d)."""
-        keep = keep[:, distances.sources]
+        keep = np.ascontiguousarray(keep[:, distances.sources])
         d = keep.shape[1]
         ends = np.append(np.arange(GROUP, d, GROUP), d)
         begins = np.append(0, ends[:-1])
