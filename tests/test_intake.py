@@ -552,3 +552,14 @@ def test_a_number_in_a_column_with_gaps_is_told_with_its_decimals():
     rows[0, 0] = np.nan
     told = Explainer(detector, rows, threshold=0.4)(row).sentences()[0]
     assert told.startswith("x0 is 14.5678;")
+
+
+def test_a_repaired_gap_was_observed_as_a_gap(tmp_path):
+    rows = SENSORS[:2].copy()
+    rows[0, 1] = np.nan
+    found = Explainer(GMM(random_state=0).fit(SENSORS), SENSORS)(rows)
+    found.save(tmp_path / "found")
+    for one in (found, Attribution.load(tmp_path / "found")):
+        told = one.repair.to_frame()
+        assert told["feature"].tolist() == ["x1"]
+        assert told["observed"].isna().all()

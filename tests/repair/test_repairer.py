@@ -423,3 +423,11 @@ def test_evaluations_are_counted_and_bounded():
     repair = said.repair
     assert sum(seen) - before == repair.evaluations.sum()
     assert repair.evaluations.max() < 600
+
+
+def test_where_every_column_is_fixed_nothing_can_be_repaired():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    score = as_score(lambda X: (X**2).sum(axis=1), threshold=9.0)
+    found = Explainer(score, rows, fixed=[0, 1])([[9.0, 9.0]])
+    assert not found.repair.changed.any()
+    assert found.sentences()[0].startswith("Nothing that was tried brings the score down")

@@ -95,8 +95,9 @@ class Attribution(Contributions):
         It is searched for when it is asked for first: fewest features, in the order of their
         attributions, and checked by scoring the repaired rows.
         """
+        gaps = None if self.states is None else self.states == State.GAP
         if self.repaired is not None:
-            return self.repaired
+            return replace(self.repaired, gaps=gaps)
         if self.repairer is None:
             raise ValueError(
                 "This attribution does not know its detector, so that it cannot be repaired: "
@@ -105,9 +106,10 @@ class Attribution(Contributions):
         # Of a number with a sign that none had, the number itself stands in.
         told = (State.USUAL, State.NEGATIVE)
         unknown = None if self.states is None else ~np.isin(self.states, told)
-        return self.repairer(
+        found = self.repairer(
             self.data, self.scores, self.shares, self.row_names, self.added, unknown
         )
+        return replace(found, gaps=gaps)
 
     @property
     def n_evaluations(self) -> int:

@@ -56,7 +56,8 @@ class Expected:
         """Positions of the rows nearest to x in all but one feature: (d,), (p,), (f,) -> (k, f)."""
         far = self.apart(x, weights)
         own = [far[:, self._domain.membership[feature]].sum(axis=1) for feature in features]
-        return self.nearest(far.sum(axis=1)[:, None] - np.stack(own, axis=1))
+        without = np.reshape(own, (len(features), len(far))).T  # m x f, of which there may be none
+        return self.nearest(far.sum(axis=1)[:, None] - without)
 
     def nearest(self, far: Matrix) -> IntVector:
         """Positions of the rows that are nearest, for each column: (m, c) -> (k, c)."""

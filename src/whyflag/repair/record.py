@@ -84,6 +84,7 @@ class Repair:
         data: The rows as they were, (n, d).
         before: Their scores, (n,).
         row_names: Their names, n.
+        gaps: Which features had no value, so that another stands in, (n, p); None: none.
         alarm: The score to come down to.
         domain: The columns, features and kinds.
         codecs: How values are written, by feature, where that is not as plain numbers.
@@ -104,6 +105,7 @@ class Repair:
     data: Matrix = per_row()
     before: Vector = per_row()
     row_names: tuple[Any, ...] = per_row()
+    gaps: BoolMatrix | None = per_row(default=None)
     alarm: float
     domain: Domain
     codecs: Mapping[str, Codec] = field(default_factory=dict)
@@ -141,7 +143,7 @@ class Repair:
             (
                 self.row_names[i],
                 self.domain.player_names[j],
-                self._held(self.data[i], j),
+                self._observed(i, j),
                 self._held(self.rows[i], j),
                 self._held(self.lower[i], j),
                 self._held(self.upper[i], j),
@@ -152,6 +154,10 @@ class Repair:
             for i, j in zip(*np.nonzero(self.changed), strict=True)
         ]
         return pd.DataFrame.from_records(records, columns=[*names, "silenced"])
+
+    def _observed(self, i: int, feature: int) -> Any:
+        is_gap = self.gaps is not None and self.gaps[i, feature]
+        return np.nan if is_gap else self._held(self.data[i], feature)
 
     def _held(self, row: Vector, feature: int) -> Any:
         name = self.domain.player_names[feature]
