@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import IsolationForest
 
-from whyflag import Domain, as_score
+from whyflag import Domain, Explainer, as_score
 from whyflag.detectors import GMM
 from whyflag.prepared import Prepared, prepare
 from whyflag.score import unit_from
@@ -147,3 +147,11 @@ def test_what_is_prepared_takes_nothing_else(given):
 def test_what_can_not_be_prepared_is_refused(detector, given, message):
     with pytest.raises(ValueError, match=message):
         prepare(detector, **given)
+
+
+def test_what_is_written_into_normal_rows_later_changes_nothing():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    explain = Explainer(lambda X: (X**2).sum(axis=1), rows)
+    before = explain([[4.0, 0.5]]).values
+    rows[:] = 0.0
+    np.testing.assert_array_equal(explain([[4.0, 0.5]]).values, before)

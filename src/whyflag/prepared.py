@@ -106,6 +106,8 @@ def prepare(
         )
         return replace(found, calibration=threshold)
     background = in_hand(background, "background")
+    if isinstance(background, np.ndarray):
+        background = background.copy()  # what becomes of the caller's rows changes no answer
     uses = Uses.of(detector)
     if background is not None and not isinstance(background, Table):
         uses = uses.of_rows(background)
