@@ -563,3 +563,12 @@ def test_a_repaired_gap_was_observed_as_a_gap(tmp_path):
         told = one.repair.to_frame()
         assert told["feature"].tolist() == ["x1"]
         assert told["observed"].isna().all()
+
+
+def test_a_value_that_counts_where_no_normal_row_has_one_is_refused():
+    detector = IsolationForest(random_state=0).fit(pd.DataFrame(SENSORS, columns=["a", "b", "c"]))
+    explain = Explainer(detector, with_gaps().assign(a=np.nan))
+    rows = with_gaps()[1:3]
+    with pytest.raises(ValueError, match=r"a value in column 'a' at row 0, .*`background`"):
+        explain(rows.assign(a=[99.0, np.nan]))
+    assert len(explain(rows.assign(a=np.nan))) == 2

@@ -117,6 +117,7 @@ class Intake:
             raw = self.frames.read(X, name)
             values = check_rows(raw.rows.values, name=name, columns=self.frames.encoded)
             table = replace(raw.rows, values=values)
+            self._refuse_unread(X, name, score, table, raw.states)
             return self._settled(table, raw.states, X, self.frames, score, domain, rows)
         columns = domain.columns if domain.named else None
         table = read_table(X, name=name, columns=columns, n_columns=domain.n_columns, gaps=True)
@@ -130,6 +131,28 @@ class Intake:
         raw = frames.read(table.values)
         filled = replace(table, values=raw.rows.values)
         return self._settled(filled, raw.states, table.values, frames, score, domain, rows)
+
+    def _refuse_unread(
+        self, X: Any, name: str, score: Score, table: Table, states: IntMatrix
+    ) -> None:
+        """Refuse a value that counts, in a column where no normal row has any."""
+        if self.frames is None or not self.frames.empty:
+            return
+        columns = columns_of(X, name)[0] if is_frame(X) else {}
+        for each in set(self.frames.empty) & set(columns):
+            some = np.flatnonzero(columns[each].notna().to_numpy() & ~states.any(axis=1))
+            if not len(some):
+                continue
+            asked = _asked_of_all(self.asked, take(X, some), len(some))
+            seen = score(table.values[some])
+            same = np.abs(asked - seen) <= rounding(asked, seen, table.values[some])
+            if not same.all():
+                row = int(some[np.argmin(same)])
+                raise ValueError(
+                    f"`{name}` has a value in column {each!r} at row {row}, which the "
+                    "detector uses: normal rows with values there are needed, and `background` "
+                    "has none."
+                )
 
     def _settled(
         self,

@@ -47,11 +47,13 @@ class Frames:
         codecs: What is learnt of each.
         example: A row of all columns, as it came: types, order, and what stands in columns that do
             not count.
+        empty: Columns that might count, but have no value.
     """
 
     names: tuple[str, ...]
     codecs: tuple[RawColumn, ...]
     example: Any
+    empty: tuple[str, ...] = ()
 
     @classmethod
     def learn(
@@ -73,7 +75,8 @@ class Frames:
         codecs = {name: codec for name, codec in found.items() if codec is not None}
         if not codecs:
             raise ValueError("`background` has no column with values.")
-        return cls(tuple(codecs), tuple(codecs.values()), X[:1] if len(X) else X)
+        empty = tuple(name for name, codec in found.items() if codec is None)
+        return cls(tuple(codecs), tuple(codecs.values()), X[:1] if len(X) else X, empty)
 
     @classmethod
     def of_numbers(cls, names: Sequence[str], typical: Vector) -> Frames:
