@@ -12,6 +12,7 @@ from whyflag.attribution import concatenate
 from whyflag.outcome import Outcome
 from whyflag.repair import Repairer
 from whyflag.score import Score
+from whyflag.table.codec import State
 
 
 def test_how_far_above_the_alarm_a_row_is():
@@ -41,6 +42,7 @@ def filled():
     )
     repairer = Repairer(Score(lambda X: X.sum(axis=1), threshold=99.0), Domain(3), None)
     repaired = repairer(one.data, one.data.sum(axis=1), one.shares, one.row_names)
+    repaired = replace(repaired, gaps=one.states == State.GAP)
     three = concatenate([replace(one, repaired=repaired)[rows] for rows in ([0, 1], 0)])
     return replace(three, row_names=("r1", "r2", "r3"), scores=np.array([8.0, 9.0, 10.0]))
 
