@@ -313,6 +313,6 @@ def test_what_contributes_most_is_counted_in_rows_that_raise_an_alarm(attributio
     n_flagged = int(attribution.flagged.sum())
     assert 0 < n_flagged < len(attribution)
     assert sum(each["first"] for each in data["culprits"]) == n_flagged
-    assert data["culprits_of"] == "rows that raise an alarm"
+    assert data["culprits_of"] == "rows shown that raise an alarm"
     quiet = attribution[~attribution.flagged]
-    assert content(quiet)["culprits_of"] == "rows"
+    assert content(quiet)["culprits_of"] == "rows shown"

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from whyflag.table.learning import MOST_COLUMNS
 from whyflag.table.recognition import TooManyCategoriesError
 from whyflag.table.schema import Schema
 from whyflag.table.sheet import Sheet
@@ -269,3 +270,11 @@ def test_packed_texts_are_the_same_texts():
     packed = sheet.packed()
     assert all((packed.cells[name] == sheet.cells[name]).all() for name in sheet.cells)
     assert len(Sheet.join([packed, packed])) == 2 * N
+
+
+def test_more_columns_than_can_count_are_refused_with_what_to_do():
+    wide = pd.DataFrame(np.arange(2.0 * (MOST_COLUMNS + 1)).reshape(2, -1)).add_prefix("x")
+    with pytest.raises(ValueError, match=r"has 10,001 columns, and 10,000 can count at the most"):
+        Schema.of(wide)
+    chosen = pd.concat([wide] * 6, ignore_index=True)
+    assert Schema.of(chosen, columns=["x1?", "x20"]).names[-1] == "x20"

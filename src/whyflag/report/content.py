@@ -72,7 +72,7 @@ def content(
         "promise": attribution.calibration.promise if attribution.calibration else "",
         "rows": rows,
         "culprits": _culprits(shown if not is_alarm.any() else shown[is_alarm]),
-        "culprits_of": "rows that raise an alarm" if is_alarm.any() else "rows",
+        "culprits_of": "rows shown that raise an alarm" if is_alarm.any() else "rows shown",
         "groups": [_group(shown, group.rows, group.features, known.rows) for group in groups],
         "time": None
         if times is None

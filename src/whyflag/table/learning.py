@@ -18,6 +18,7 @@ from whyflag.table.sheet import Cells, Sheet, texts_of
 from whyflag.table.times import Times
 
 NOT_CHOSEN = "not chosen"
+MOST_COLUMNS = 10_000  # that count: what is known of columns is a matrix of them
 KINDS = ("number", "category", "time", "id")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(\d{1,2}|\d{4,})|[-+]?\d{1,3}(\.\d{3})+,\d+")
 _COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -35,14 +36,20 @@ def learn(
 ) -> Schema:
     """Learn what the columns of a sheet are; the arguments are those of `Schema.of`."""
     chosen = _chosen(sheet, columns, exclude, types, id_column, where)
+    if len(chosen) > MOST_COLUMNS:
+        raise ValueError(
+            f"{where} has {len(chosen):,} columns, and {MOST_COLUMNS:,} can count at the most: "
+            "choose some by name or pattern."
+        )
     named = [name for name, told in types.items() if told == "id"]
     id_column = id_column or next(iter(named), None)
     told_id = id_column is not None
     commas = _has_decimal_commas(sheet)
+    counting: set[str | None] = set(chosen)
     found = {
         name: recognise(name, sheet.cells[name], types.get(name, ""), commas, where)
         for name in sheet.columns
-        if name in chosen and name != id_column
+        if name in counting and name != id_column
     }
     if id_column is None:
         id_column = _first_name(found, sheet)
@@ -60,7 +67,8 @@ def learn(
         Column(name, codec, usual_states(codec, sheet.cells[name], limit))
         for name, codec in codecs.items()
     )
-    left |= {name: NOT_CHOSEN for name in sheet.columns if name not in (*chosen, id_column)}
+    counting.add(id_column)
+    left |= {name: NOT_CHOSEN for name in sheet.columns if name not in counting}
     schema = Schema(described, id_column, left)
     return replace(schema, assumed=_assumed(sheet, schema, found, commas, told_id))
 
