@@ -10,6 +10,7 @@ from whyflag import Explainer, as_score
 from whyflag.compiled import compiled
 from whyflag.games.by_trees import _loops as walks
 from whyflag.minimise import line_loops
+from whyflag.score import tree_loops
 from whyflag.score.nearest_loops import nearest
 
 
@@ -59,5 +60,6 @@ def test_loops_are_compiled_once_whatever_is_asked():
         for method in methods:
             for n in (1, 3):
                 Explainer(score, rows, method)(rows[:n] + 3.0)
-    for loops in (walks, line_loops.outside, line_loops.best, line_loops.go, nearest):
+    lines = line_loops.outside, line_loops.best, line_loops.go
+    for loops in (walks, *lines, tree_loops.sums, nearest):
         assert len(compiled(loops).signatures) == 1, loops.__name__

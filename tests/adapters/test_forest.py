@@ -4,7 +4,7 @@ from sklearn.ensemble import IsolationForest
 
 from planted import NORMAL, PLANTED
 from whyflag import as_score
-from whyflag.score import Trees
+from whyflag.score import Trees, trees
 
 FORESTS = {
     "default": {},
@@ -25,6 +25,23 @@ def test_forests_score_as_scikit_learn_says(settings):
         expected = -forest.score_samples(rows)
     np.testing.assert_allclose(score(rows), expected, rtol=1e-12)
     assert score.threshold == -forest.offset_
+
+
+@pytest.mark.parametrize("settings", FORESTS.values(), ids=FORESTS)
+def test_numba_changes_no_digit(settings, monkeypatch):
+    """Nor do rows beside a row, among which fewer or more splits are left out."""
+    score = as_score(IsolationForest(random_state=0, **settings).fit(NORMAL))
+    between = NORMAL[:1] + np.linspace(0, 1, 300)[:, None] * (PLANTED[:1] - NORMAL[:1])
+    rows = np.vstack([NORMAL[:50], PLANTED, between, np.full_like(NORMAL[:1], np.inf)])
+    found = [score(rows), score(between), score(rows[:1])]
+    rows[3, 1] = np.nan
+    unknown = score(rows)
+    monkeypatch.setattr(trees, "compiled", lambda loops: None)
+    np.testing.assert_array_equal(score(rows), unknown)
+    rows[3] = NORMAL[3]
+    np.testing.assert_array_equal(score(rows), found[0])
+    np.testing.assert_array_equal(score(between), found[1])
+    np.testing.assert_array_equal(score(rows[:1]), found[2])
 
 
 class Renamed(IsolationForest):

@@ -7,7 +7,7 @@ from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
 from planted import NORMAL, PLANTED
 from whyflag import Explainer, as_score
 from whyflag.adapters.maps import LinearMap
-from whyflag.score import Score, Trees
+from whyflag.score import Score, Trees, trees
 from whyflag.score.trees import Nodes, rounded_down
 
 FOREST = IsolationForest(n_estimators=20, random_state=0).fit(NORMAL)
@@ -64,6 +64,15 @@ def test_a_forest_of_scikit_learn_can_be_written_as_trees():
     shares = Explainer(score, NORMAL, "wKSH")(PLANTED)
     plain = Explainer(score.without(Trees), NORMAL, "wKSH")(PLANTED)
     np.testing.assert_allclose(shares.values, plain.values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 300])
+def test_sums_by_loops_are_those_node_by_node(n, monkeypatch):
+    monkeypatch.setattr(trees, "compiled", lambda loops: loops)
+    nodes = as_score(FOREST).need(Trees).nodes
+    rows = np.vstack([PLANTED, NORMAL])[:n].astype(np.float32)
+    np.testing.assert_array_equal(nodes.sums(rows), added_up(nodes, rows))
+    assert nodes.sums(rows[:0]) is None
 
 
 def test_thresholds_are_rounded_down_to_single_precision():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import IntVector, Matrix, Vector
+from whyflag.arrays import FloatMatrix, IntVector, Matrix, Vector
 from whyflag.score import Score, Trees
 from whyflag.score.trees import Nodes, Power
 
@@ -49,21 +51,32 @@ class IsolationDepth:
 
     def __call__(self, X: Matrix) -> Vector:
         with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
-            rows = np.ascontiguousarray(X, dtype=np.float32)  # what trees compare
-        d = rows.shape[1]
-        depth = np.zeros(len(rows))
-        for tree, shown, depth_at in self._trees:
-            depth += depth_at[tree.apply(rows if len(shown) == d else rows[:, shown])]
+            rows = np.asarray(X, dtype=np.float32)  # what trees compare
+        depth = self._nodes.sums(rows)
+        if depth is None:
+            depth = self._by_their_library(np.ascontiguousarray(rows))
         usual = len(self._trees) * self._usual_depth
         # Trees of one row isolate everything at once.
         share = depth / usual if usual else np.ones_like(depth)
         return 2.0**-share + self._added
 
+    def _by_their_library(self, rows: FloatMatrix) -> Vector:
+        d = rows.shape[1]
+        depth = np.zeros(len(rows))
+        for tree, shown, depth_at in self._trees:
+            depth += depth_at[tree.apply(rows if len(shown) == d else rows[:, shown])]
+        return depth
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        """The trees, with the depths of their leaves as values."""
+        return Nodes.of(*zip(*self._trees, strict=True))
+
     def _known(self) -> tuple[Trees, ...]:
-        trees, features, depths = zip(*self._trees, strict=True)
+        trees, features, _ = zip(*self._trees, strict=True)
         if not self._usual_depth or max(tree.max_depth for tree in trees) > MOST_LEVELS:
             return ()
-        nodes = Nodes.of(trees, features, [-depth / len(trees) for depth in depths])
+        nodes = replace(self._nodes, value=-self._nodes.value / len(trees))
         d = 1 + max(int(shown.max()) for shown in features)
         link = Power(self._usual_depth, self._added)
         return (Trees(nodes, link, sources=np.arange(d), slopes=np.ones(d)),)

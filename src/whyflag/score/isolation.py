@@ -48,10 +48,12 @@ class IsolationArrays:
 
     def __call__(self, X: Matrix) -> Vector:
         with np.errstate(over="ignore"):  # beyond 10³⁸ there are no splits either
-            rows = np.ascontiguousarray(X, dtype=np.float32)  # what trees compare
-        sums = np.empty(len(rows))
-        for some in batches(len(rows), len(self.nodes.roots), CALL):
-            sums[some] = self._sums(rows[some])
+            rows = np.asarray(X, dtype=np.float32)  # what trees compare
+        sums = self.nodes.sums(rows)
+        if sums is None:
+            sums = np.empty(len(rows))
+            for some in batches(len(rows), len(self.nodes.roots), CALL):
+                sums[some] = self._sums(np.ascontiguousarray(rows[some]))
         return np.asarray(2.0 ** (sums / self.usual_depth))
 
     def _sums(self, rows: np.ndarray) -> Vector:
