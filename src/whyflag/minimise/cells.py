@@ -7,9 +7,20 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whyflag.arrays import FloatMatrix, IntMatrix, IntVector, Vector
 from whyflag.score.trees import Nodes
+
+Marks = NDArray[np.int16]
+
+BITS = 7  # of a sum of marks tell how many there are; of one mark the others are its side
+COUNT = 2**BITS - 1
+
+
+def marks(sides: IntVector) -> Marks:
+    """One for each side, and which it is: sums tell how many there are, and of one, which."""
+    return (1 + (sides << BITS)).astype(np.int16)
 
 
 @final
@@ -27,7 +38,8 @@ class Cells:
         value: Its value, (L,).
         side: The columns that bound its box, (L, w); −1: none.
         first, last: The cells of such a column that are in the box, (L, w).
-        by_column: The sides in the order of their columns: their leaves, first and last cells.
+        by_column: The sides in the order of their columns: their leaves, first and last cells, and
+            their marks.
         by_column_begin: Where those of each column begin, and the end, (k + 1,).
     """
 
@@ -40,7 +52,7 @@ class Cells:
     side: IntMatrix
     first: IntMatrix
     last: IntMatrix
-    by_column: tuple[IntVector, IntVector, IntVector]
+    by_column: tuple[IntVector, IntVector, IntVector, Marks]
     by_column_begin: IntVector
 
     def at(self, Z: FloatMatrix) -> IntMatrix:
@@ -51,11 +63,11 @@ class Cells:
             at[:, j] = np.searchsorted(highs, Z[:, j])
         return at
 
-    def outside(self, at: IntMatrix) -> IntMatrix:
-        """How many sides of each leaf's box a point is beyond: cells (b, k) -> (b, L)."""
+    def outside(self, at: IntMatrix) -> Marks:
+        """The marks of the sides of each leaf's box that a point is beyond: (b, k) -> (b, L)."""
         where = np.where(self.side < 0, 0, self.side)
         beyond = (at[:, where] < self.first) | (at[:, where] > self.last)  # b x L x w
-        return beyond.sum(axis=2, dtype=np.int8)
+        return np.where(beyond, marks(np.arange(beyond.shape[2])), 0).sum(axis=2, dtype=np.int16)
 
 
 @lru_cache(maxsize=4)
@@ -106,6 +118,11 @@ def cells_of(nodes: Nodes, k: int) -> Cells:
         side=side,
         first=first,
         last=last,
-        by_column=(of_leaf, first[of_leaf, at_side], last[of_leaf, at_side]),
+        by_column=(
+            of_leaf,
+            first[of_leaf, at_side],
+            last[of_leaf, at_side],
+            marks(at_side),
+        ),
         by_column_begin=np.searchsorted(side[of_leaf, at_side], np.arange(k + 1)),
     )

@@ -17,7 +17,7 @@ from whyflag.arrays import BoolMatrix, IntMatrix, IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.compiled import compiled
 from whyflag.minimise import line_loops
-from whyflag.minimise.cells import Cells, cells_of
+from whyflag.minimise.cells import BITS, COUNT, Cells, Marks, cells_of
 from whyflag.minimise.moves import Moves
 from whyflag.minimise.problem import Problems, rounding
 from whyflag.nearness import distance
@@ -97,19 +97,19 @@ class _Lines:
         u[:, self.trees.sources] = np.where(self.free, there, u[:, self.trees.sources])
         return u
 
-    def outside(self, at: IntMatrix) -> IntMatrix:
-        """How many sides of each leaf's box each point is beyond: cells (b, k) -> (b, L)."""
+    def outside(self, at: IntMatrix) -> Marks:
+        """As `Cells.outside`: (b, k) -> (b, L)."""
         cells, fast = self.cells, compiled(line_loops.outside)
         if fast is not None:
             sides = cells.side, cells.first, cells.last
-            found: IntMatrix = fast(at, *sides, cells.by_column_begin, *cells.by_column)
+            found: Marks = fast(at, *sides, cells.by_column_begin, *cells.by_column)
             return found
         parts = [cells.outside(at[some]) for some in batches(len(at), 2 * cells.side.size)]
         return np.concatenate(parts)
 
     def go(
         self,
-        outside: IntMatrix,
+        outside: Marks,
         at: IntMatrix,
         which: IntVector,
         column: IntVector,
@@ -120,9 +120,7 @@ class _Lines:
         by_column = self.cells.by_column_begin, *self.cells.by_column
         move(outside, at, which, column, cell, *by_column)
 
-    def best(
-        self, at: IntMatrix, outside: IntMatrix, which: IntVector
-    ) -> tuple[IntVector, IntVector]:
+    def best(self, at: IntMatrix, outside: Marks, which: IntVector) -> tuple[IntVector, IntVector]:
         """The column and the cell of the lowest point along any column; −1: none is lower."""
         # Loops are compiled anew for arrays that are laid out in another way.
         cells, fast = self.cells, compiled(line_loops.best)
@@ -141,19 +139,14 @@ class _Lines:
         columns, within = zip(*parts, strict=True)
         return np.concatenate(columns), np.concatenate(within)
 
-    def _best(
-        self, at: IntMatrix, outside: IntMatrix, which: IntVector
-    ) -> tuple[IntVector, IntVector]:
+    def _best(self, at: IntMatrix, outside: Marks, which: IntVector) -> tuple[IntVector, IntVector]:
         cells, free = self.cells, self.free[which]
         i, leaf = np.nonzero(outside == 0)
         here = np.zeros((len(at), len(self.trees.nodes.roots)))  # of the leaf of each tree
         here[i, cells.tree[leaf]] = cells.value[leaf]
-        i, leaf = np.nonzero(outside == 1)
-        side = cells.side[leaf]  # q x w
-        where = at[i[:, None], side]
-        beyond = (side >= 0) & ((where < cells.first[leaf]) | (where > cells.last[leaf]))
-        w = beyond.argmax(axis=1)
-        column = side[np.arange(len(leaf)), w]
+        i, leaf = np.nonzero(outside & COUNT == 1)
+        w = outside[i, leaf] >> BITS
+        column = cells.side[leaf, w]
         i, leaf, w, column = (each[free[i, column]] for each in (i, leaf, w, column))
         more = cells.value[leaf] - here[i, cells.tree[leaf]]
         size = len(cells.column)
@@ -185,7 +178,7 @@ class _Lines:
 
 
 def _go(
-    outside: IntMatrix,
+    outside: Marks,
     at: IntMatrix,
     which: IntVector,
     column: IntVector,
@@ -194,11 +187,12 @@ def _go(
     leaf: IntVector,
     first: IntVector,
     last: IntVector,
+    mark: Marks,
 ) -> None:
     for i, j, there in zip(which, column, cell, strict=True):
         some = slice(begin[j], begin[j + 1])  # a leaf is there once
         beyond = [(where < first[some]) | (where > last[some]) for where in (at[i, j], there)]
-        outside[i, leaf[some]] += beyond[1].astype(np.int8) - beyond[0]
+        outside[i, leaf[some]] += mark[some] * (beyond[1].astype(np.int16) - beyond[0])
         at[i, j] = there
 
 
