@@ -572,3 +572,83 @@ def test_a_value_that_counts_where_no_normal_row_has_one_is_refused():
     with pytest.raises(ValueError, match=r"a value in column 'a' at row 0, .*`background`"):
         explain(rows.assign(a=[99.0, np.nan]))
     assert len(explain(rows.assign(a=np.nan))) == 2
+
+
+@pytest.fixture
+def sensors():
+    return pd.DataFrame(SENSORS, columns=["a", "b", "c"])
+
+
+def holders():
+    return pytest.mark.parametrize(
+        "hold",
+        [
+            lambda frame: frame.astype(str),
+            lambda frame: frame.astype(object).map(lambda each: str(each) if each > 50 else each),
+            lambda frame: pl.from_pandas(frame.astype(str)),
+            lambda frame: pa.Table.from_pandas(frame.astype(str), preserve_index=False),
+            lambda frame: frame.to_numpy().astype(str),
+        ],
+        ids=["texts", "texts and numbers", "polars", "pyarrow", "array"],
+    )
+
+
+@holders()
+@pytest.mark.parametrize("make", [GMM, GaussianMixture, ForestOfPyOD])
+def test_texts_that_say_numbers_are_numbers_to_a_detector_of_numbers(sensors, make, hold):
+    detector = make(random_state=0).fit(SENSORS)
+    odd = sensors[:3].assign(b=900.0)
+    expected = Explainer(detector, sensors)(odd)
+    found = Explainer(detector, hold(sensors))(hold(odd))
+    np.testing.assert_allclose(found.values, expected.values)
+    assert (found.order[:, 0] == 1).all()
+
+
+def test_texts_that_say_numbers_are_numbers_to_functions_that_say_the_same_of_both(sensors):
+    detector = GaussianMixture(random_state=0).fit(SENSORS)
+    score = as_score(detector.score_samples, higher_is_anomalous=False)
+    expected = Explainer(score, sensors)(sensors[:3])
+    found = Explainer(score, sensors.astype(str))(sensors[:3].astype(str))
+    np.testing.assert_allclose(found.values, expected.values)
+
+
+def test_texts_that_say_numbers_stay_texts_where_the_detector_tells_them_apart():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"code": rng.choice(["1", "2"], 200), "x": rng.normal(size=200)})
+    rows["x"] = rows["x"].astype(str)
+    encode = make_column_transformer((OneHotEncoder(), ["code"]), (StandardScaler(), ["x"]))
+    detector = make_pipeline(encode, IsolationForest(random_state=0)).fit(rows)
+    explain = Explainer(detector, rows)
+    assert set(explain.domain.categories) == {"code"}
+    found = explain(rows[:2].assign(x=["9.5", "0.1"]))
+    assert found.top(1)["observed"].iloc[0] == 9.5
+
+
+def test_texts_among_numbers_are_refused_with_what_to_do(sensors):
+    detector = GaussianMixture(random_state=0).fit(SENSORS)
+    rows = sensors.astype(str)
+    rows.loc[3, "b"] = "n/a"
+    with pytest.raises(TypeError, match=r"column 'b'.*'n/a'.*pd\.to_numeric"):
+        Explainer(detector, rows)
+
+
+def test_nan_as_a_text_is_a_gap(sensors):
+    detector = GMM(random_state=0).fit(SENSORS)
+    sensors.loc[::30, "a"] = np.nan
+    expected = Explainer(detector, sensors)(sensors[1:3])
+    found = Explainer(detector, sensors.astype(str))(sensors[1:3].astype(str))
+    np.testing.assert_allclose(found.values, expected.values)
+
+
+@pytest.mark.parametrize("kind", [object, str, "Float64"])
+def test_rows_may_hold_numbers_in_other_types_than_normal_rows(sensors, kind):
+    detector = GMM(random_state=0).fit(SENSORS)
+    explain = Explainer(detector, sensors)
+    odd = sensors[:2].assign(b=900.0)
+    np.testing.assert_allclose(explain(odd.astype(kind)).values, explain(odd).values)
+
+
+def test_an_object_that_is_no_number_is_refused_in_rows_of_numbers(sensors):
+    explain = Explainer(GMM(random_state=0).fit(SENSORS), sensors)
+    with pytest.raises(TypeError, match=r"must hold numbers, .*column 'b'"):
+        explain(sensors[:2].astype(object).assign(b=["1", "one"]))

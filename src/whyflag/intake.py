@@ -19,11 +19,13 @@ from whyflag.score.answers import check_answer, rounding
 from whyflag.score.base import usual_alarm
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
-from whyflag.table.holders import columns_of, in_hand, is_frame, take
+from whyflag.table.holders import columns_of, in_hand, is_frame, length, take
+from whyflag.table.number_texts import is_written, odd_texts, with_columns, written_numbers
 
 if TYPE_CHECKING:
     from whyflag.table.frames import Frames
 
+FEW = 8  # normal rows that tell whether texts are numbers to a detector
 LOOKED_AT = 1000  # normal rows that tell the alarm, where the detector names no threshold
 
 
@@ -63,6 +65,60 @@ def scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
     if score.n_features not in (None, rows.shape[1]):
         raise ValueError(f"`{name}` must have shape (n, {score.n_features}), got {rows.shape}.")
     return evaluate(score, rows, batch_size(rows.shape[1], CALL))
+
+
+def as_numbers(detector: Any, X: Any, uses: Uses) -> Any:
+    """Normal rows, with texts that say numbers as numbers, where that is what the detector takes.
+
+    So it is if it refuses the texts and takes the numbers, or says the same of both.
+    """
+    if not is_written(X):
+        return X
+    score = as_score(detector)
+    asked = Asked.of(detector, score)
+    some = take(X, evenly(length(X), FEW))
+
+    def says(numbers: dict[str, Vector]) -> Vector:
+        rows = with_columns(some, numbers)
+        if takes_raw(rows, uses):
+            return _answer(asked, rows, length(rows))
+        return _answer(lambda rows: score.function(read_table(rows).values), rows, length(rows))
+
+    numbers = written_numbers(X, texts=True)
+    few = {name: values[evenly(length(X), FEW)] for name, values in numbers.items()}
+    before, after = says({}), says(few)
+    if np.isfinite(before).any():
+        known = [name for name in few if _same(before, says({name: few[name]}))]
+        numbers = {name: numbers[name] for name in (few if _same(before, after) else known)}
+    elif not np.isfinite(after).any():
+        numbers = {}
+    found = with_columns(X, numbers)
+    _refuse_odd_texts(asked, found)
+    return found
+
+
+def _same(before: Vector, after: Vector) -> bool:
+    """Whether answers are the same where there were some."""
+    known = np.isfinite(before)
+    before, after = before[known], after[known]
+    return bool((np.abs(after - before) <= rounding(before, after, np.zeros((1, 1)))).all())
+
+
+def _refuse_odd_texts(asked: Asked, X: Any) -> None:
+    """Refuse a text among numbers where the detector takes the number of another row instead."""
+    for name, (i, text, number) in odd_texts(X).items():
+        row = take(X, np.array([i]))
+        try:
+            asked(row)
+        except Exception as error:
+            said = " ".join(str(error).split())
+            instead = with_columns(row, {name: np.array([number])})
+            if np.isfinite(_answer(asked, instead, 1)).all():
+                raise TypeError(
+                    f"The detector takes numbers in column {name!r}, and `background` has texts "
+                    f"there that say none, such as {text!r}: {said}. Make it numbers first: "
+                    "pd.to_numeric(column, errors='coerce') leaves gaps for those."
+                ) from None
 
 
 def learn_frames(asked: Asked, X: Any, uses: Uses) -> Frames:
@@ -114,6 +170,7 @@ class Intake:
         """Rows as numbers, with what other cells add to their scores."""
         X = in_hand(X, name)
         if self.frames is not None and not isinstance(X, Table):
+            X = with_columns(X, written_numbers(X, self.frames.of_real_numbers))
             raw = self.frames.read(X, name)
             values = check_rows(raw.rows.values, name=name, columns=self.frames.encoded)
             table = replace(raw.rows, values=values)

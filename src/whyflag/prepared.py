@@ -11,11 +11,12 @@ import numpy as np
 from whyflag.adapters import as_score
 from whyflag.adapters.raw import Asked, Uses, raw_score
 from whyflag.arrays import Matrix, check_rows, evenly
+from whyflag.batches import CALL, batch_size
 from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
 from whyflag.columns import Columns
 from whyflag.domain import Domain
-from whyflag.intake import Intake, learn_frames, takes_raw
+from whyflag.intake import Intake, as_numbers, learn_frames, takes_raw
 from whyflag.score import Score, evaluate, unit_from
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
@@ -111,6 +112,7 @@ def prepare(
     uses = Uses.of(detector)
     if background is not None and not isinstance(background, Table):
         uses = uses.of_rows(background)
+        background = as_numbers(detector, background, uses)
     if background is not None and takes_raw(background, uses):
         return _prepare_raw(detector, background, uses, domain, players, fixed, threshold)
     if domain is None:
@@ -121,7 +123,7 @@ def prepare(
         domain = Domain.infer(table, bounded=True, players=players, fixed=fixed)
         domain = _named_by(domain, score.feature_names)
         intake = Intake(Asked.of(detector, score))
-        return Prepared(_with_unit(score, table.values), domain, table.values, intake=intake)
+        return Prepared(_measured(score, table.values), domain, table.values, intake=intake)
 
     check_kind("domain", domain, Domain, "a Domain")
     if told:
@@ -134,7 +136,7 @@ def prepare(
     table = _read(background, domain, "background")
     if table.columns is not None:
         domain = domain.rename(table.columns)
-    return Prepared(_with_unit(score, table.values), domain, table.values, intake=intake)
+    return Prepared(_measured(score, table.values), domain, table.values, intake=intake)
 
 
 def _prepare_raw(
@@ -170,7 +172,7 @@ def _prepare_raw(
         if (states == State.GAP).any()
     )
     intake = Intake(asked, frames, with_gaps)
-    return Prepared(_with_unit(score, values), domain, values, intake=intake)
+    return Prepared(_measured(score, values), domain, values, intake=intake)
 
 
 def _groups(frames: Frames, players: Mapping[str, Columns], fixed: Columns) -> dict[str, Any]:
@@ -210,9 +212,14 @@ def _named_by(domain: Domain, names: tuple[str, ...] | None) -> Domain:
     return domain.rename(names)
 
 
-def _with_unit(score: Score, rows: Matrix) -> Score:
-    """The score with its unit, measured over normal rows if it does not know it."""
-    if score.unit is not None:
-        return score
-    some = evenly(len(rows), UNIT_ROWS)
-    return replace(score, unit=unit_from(evaluate(score, rows[some]), rows.shape[1]))
+def _measured(score: Score, rows: Matrix) -> Score:
+    """The score with what is measured over normal rows if it does not know it."""
+    if score.unit is None:
+        some = evaluate(score, rows[evenly(len(rows), UNIT_ROWS)])
+        score = replace(score, unit=unit_from(some, rows.shape[1]))
+    if score.threshold is None and score.alarms is not None:
+        # As PyOD makes it of the scores of all its training rows.
+        size = batch_size(rows.shape[1], CALL)
+        scores = evaluate(score, rows, size)
+        score = replace(score, threshold=float(np.quantile(scores, 1 - score.alarms)))
+    return score

@@ -70,7 +70,7 @@ def test_the_direction_of_a_detector_is_known():
 @pytest.mark.parametrize(
     ("detector", "names"),
     [
-        (IsolationForest(n_estimators=5), ("score_samples", "decision_function", "predict")),
+        (IsolationForest(n_estimators=5), ("score_samples", "decision_function")),
         (make_pipeline(StandardScaler(), IsolationForest(n_estimators=5)), ("score_samples",)),
         (KernelDensity(), ("score_samples",)),
     ],

@@ -209,6 +209,18 @@ def test_the_threshold_is_the_detectors_own(fitted, name):
     np.testing.assert_allclose(attribution.excess, attribution.scores - attribution.threshold)
 
 
+@pytest.mark.parametrize("name", ["ALAD", "AnoGAN"])
+def test_a_threshold_of_other_scores_is_made_anew_of_those_of_normal_rows(fitted, name):
+    """ALAD's own scores are with dropout, AnoGAN's of a network that was still being fitted."""
+    detector, rows = fitted(name), rows_for(name, NORMAL)
+    explain = Explainer(detector, rows)
+    scores = explain.score(rows)
+    assert explain.score.threshold == np.quantile(scores, 1 - detector.contamination)
+    assert (scores > explain.score.threshold).mean() == pytest.approx(0.1, abs=0.005)
+    assert as_score(detector).threshold is None
+    assert Explainer(detector, rows, threshold=3.0).score.threshold == 3.0
+
+
 @pytest.mark.filterwarnings("ignore:Precision loss")  # SciPy's, in PyOD, for constant columns
 @pytest.mark.parametrize("detector", [ECOD, COPOD])
 @pytest.mark.parametrize("kind", ["ties", "constant", "skewed", "one column", "two rows"])

@@ -106,6 +106,7 @@ def _from_function(
             f"{_describe(function)}. Of any other object pass the scoring function: "
             "`as_score(detector.score_samples, higher_is_anomalous=False)`, say."
         )
+    _refuse_labels(function)
     if higher_is_anomalous:
         _refuse_turned(function)
     sign = 1.0 if higher_is_anomalous else -1.0
@@ -121,6 +122,26 @@ def _from_function(
     return replace(score, threshold=None if threshold is None else sign * threshold)
 
 
+def _refuse_labels(function: Any) -> None:
+    """Refuse the method of a detector that says no more than whether there is an alarm."""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if name not in ("predict", "fit_predict"):
+        return
+    if _is_instance(owner, "pyod.models.base", "BaseDetector") or _is_detector(owner):
+        raise ValueError(
+            f"{type(owner).__name__}.{name} returns labels, and a score must say how anomalous a "
+            "row is. Pass the detector itself."
+        )
+
+
+def _is_detector(owner: Any) -> bool:
+    if not _is_instance(owner, "sklearn.base", "BaseEstimator"):
+        return False
+    from sklearn.base import is_outlier_detector
+
+    return bool(is_outlier_detector(owner))
+
+
 def _refuse_turned(function: Any) -> None:
     """Refuse a method of a scikit-learn detector that is high for normal rows."""
     owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
@@ -128,9 +149,7 @@ def _refuse_turned(function: Any) -> None:
         return
     if _is_instance(owner, "pyod.models.base", "BaseDetector"):
         return
-    from sklearn.base import is_outlier_detector
-
-    turned = ("decision_function", "predict") if is_outlier_detector(owner) else ()
+    turned = ("decision_function",) if _is_detector(owner) else ()
     if name in ("score_samples", *turned):
         raise ValueError(
             f"{type(owner).__name__}.{name} is high for normal rows, and a score must be high for "

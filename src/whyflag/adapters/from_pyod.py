@@ -14,7 +14,7 @@ from whyflag.adapters import formulas
 from whyflag.adapters.from_sklearn import keeping_digits
 from whyflag.adapters.mahalanobis import MahalanobisDistance
 from whyflag.adapters.neighbours import local_outlier_factor, nearest_distance
-from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score
+from whyflag.adapters.pyod_networks import NETWORKS, NetworkItself, network_score, says_the_same
 from whyflag.adapters.tails import TailProbability
 from whyflag.adapters.transformers import as_map
 from whyflag.arrays import Matrix, Vector
@@ -27,7 +27,8 @@ from whyflag.score.original import Original
 def adapt(detector: Any) -> Score:
     """The score of a fitted PyOD detector.
 
-    A score is that of `decision_function`. The threshold is the detector's `threshold_`.
+    A score is that of `decision_function`. The threshold is the detector's `threshold_`, unless
+    that was made of other scores: then it is to be found on normal rows.
     """
     if not hasattr(detector, "decision_scores_"):
         raise NotFittedError(f"{type(detector).__name__} must be fitted before it is explained.")
@@ -40,7 +41,11 @@ def adapt(detector: Any) -> Score:
     else:
         questions = [Fixed()] if name in NETWORKS else []
         score = replace(score, audit=Audit(*questions, _original(detector)))
-    return replace(score, name=name, threshold=float(own.threshold_))
+    score = replace(score, name=name)
+    if name in NETWORKS and not says_the_same(detector, score.function):
+        part = detector.contamination
+        return replace(score, alarms=float(part) if isinstance(part, (int, float)) else None)
+    return replace(score, threshold=float(own.threshold_))
 
 
 def _original(detector: Any) -> Original:

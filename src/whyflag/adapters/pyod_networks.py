@@ -8,6 +8,7 @@ way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 EPSILON = 1e-8  # PyOD adds it to the standard deviations
+ROWS = 16  # that tell whether scores are those that the threshold was made of ...
+SAME = 1e-3  # ... if they differ by less than this part of the largest: by float32
 
 
 def network_score(detector: Any) -> Score:
@@ -74,6 +77,30 @@ class NetworkItself:
         # Batches are drawn with a seed from PyTorch's generator, which is the caller's.
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             return np.asarray(self.detector.decision_function(X), dtype=np.float64)
+
+
+def says_the_same(detector: Any, function: Callable[[Matrix], Vector]) -> bool:
+    """Whether the scores that a detector's threshold was made of are those of this function.
+
+    ALAD scores with dropout, a variational autoencoder decodes a draw, and AnoGAN's scores are of
+    a network while it was being fitted.
+    """
+    import torch
+
+    if type(detector).__name__ == "AnoGAN":
+        return False
+
+    own = deepcopy(detector)
+    own.verbose = 0
+    location, spread = (np.asarray(each, dtype=np.float64) for each in _standardisation(own))
+    width = getattr(own, "n_features_", getattr(own, "feature_size", None))
+    if width is None and len(location) == 1:
+        return True  # those that do not know how many columns they have leave nothing to chance
+    rows = location + spread * np.random.default_rng(0).normal(size=(ROWS, width or len(location)))
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        theirs = np.asarray(own.decision_function(rows), dtype=np.float64)
+    ours = function(rows)
+    return bool((np.abs(theirs - ours) <= SAME * np.abs(ours).max()).all())
 
 
 def _mean_of_draw(mean: Tensor, log_variance: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from whyflag.arrays import Matrix, Vector
 from whyflag.score import Score
 from whyflag.score.audit import Audit, Fixed
 from whyflag.score.function import Asked as OfRows
+from whyflag.score.labels import Labels
 from whyflag.table.holders import columns_of, is_frame
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def raw_score(asked: Asked, frames: Frames) -> Score:
         abilities=(),
         n_features=len(frames.encoded),
         feature_names=None,
-        audit=Audit(Fixed()),
+        audit=Audit(Fixed(), Labels()),
     )
 
 

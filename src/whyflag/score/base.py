@@ -38,6 +38,8 @@ class Score:
         n_features: The number of columns; None: any number.
         feature_names: The names of the columns; None: they are known by position.
         threshold: A higher score is an alarm; None: the detector names none.
+        alarms: The part of normal rows that raise one, where the threshold has to be found by
+            their scores.
         unit: What corresponds to one nat of an energy, −log density: the weight of distances is
             counted in it. 1 for an energy; None: not known (see `unit_from`).
         name: What messages call it.
@@ -55,6 +57,7 @@ class Score:
     n_features: int | None = None
     feature_names: tuple[str, ...] | None = None
     threshold: float | None = None
+    alarms: float | None = None
     unit: float | None = None
     name: str = "the score"
     audit: Audit | None = None

@@ -13,6 +13,7 @@ from whyflag.score.answers import PRECISION, check_answer
 from whyflag.score.audit import Audit, Fixed
 from whyflag.score.base import Score
 from whyflag.score.gradient import Gradient
+from whyflag.score.labels import Labels, refuse_texts
 from whyflag.score.slopes import Slopes
 
 REMEDY = "Leave `gradient` out if in doubt: the score is explained without one, more slowly."
@@ -46,7 +47,7 @@ def from_function(
         n_features=n_features,
         threshold=None if threshold is None else sign * threshold,
         name=name,
-        audit=Audit(Fixed(), Slopes(REMEDY)),
+        audit=Audit(Fixed(), Labels(), Slopes(REMEDY)),
     )
 
 
@@ -68,6 +69,7 @@ class Asked:
     def __call__(self, X: Matrix) -> Vector:
         # What has no `copy`, a table of Arrow, say, is not written into.
         given = np.asarray(self._function(X.copy() if hasattr(X, "copy") else X))
+        refuse_texts(given, self._name)
         if given.dtype.kind == "f":
             self.precision = max(self.precision, float(np.finfo(given.dtype).eps))
         values = np.asarray(given, dtype=np.float64)

@@ -108,6 +108,12 @@ class Frames:
         ]
 
     @property
+    def of_real_numbers(self) -> list[str]:
+        """The columns whose numbers are no names."""
+        known = zip(self.names, self.codecs, strict=True)
+        return [name for name, codec in known if isinstance(codec, RawNumbers)]
+
+    @property
     def categories(self) -> dict[str, tuple[str, ...]]:
         """The names of the 0/1 columns of each choice."""
         known = zip(self.names, self.codecs, strict=True)

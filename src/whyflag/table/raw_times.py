@@ -10,6 +10,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Vector
 from whyflag.table.codec import GAP, Read, State
+from whyflag.table.numbers import DIGITS
 from whyflag.table.raw import RawColumn, states_of, with_gaps
 from whyflag.table.sheet import Cells
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from whyflag.table.holders import Series
 
 UNITS = (("D", 86_400), ("h", 3600), ("m", 60), ("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+FINE = ("us", "ns")  # no unit that anybody chose: as many digits are told as of other numbers
 
 
 @final
@@ -84,7 +86,14 @@ class RawTimes(RawColumn):
 
     def write(self, values: Vector) -> str:
         raw = self.raw(values)
-        return GAP if raw != raw else str(raw).removesuffix(" 00:00:00")
+        if raw != raw:
+            return GAP
+        if self.is_span:
+            return _span(raw.to_timedelta64(), self.unit)
+        # A time that somebody wrote is whole in milliseconds; one that was computed is not.
+        if self.unit not in FINE and raw.to_datetime64() != raw.floor("ms").to_datetime64():
+            raw = raw.round(f"{self.unit}{'in' * (self.unit == 'm')}")
+        return str(raw).removesuffix(" 00:00:00")
 
     def shown(self, text: str, state: State) -> str:
         return GAP if state == State.GAP else f"not a time: {text!r}"
@@ -95,6 +104,28 @@ class RawTimes(RawColumn):
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> RawTimes:
         return cls(**content)
+
+
+def _span(span: np.timedelta64, unit: str) -> str:
+    """A span of time as people write it: "3 days", "1 day 02:30:00", "00:27:01.05"."""
+    nanoseconds = int(span.astype("m8[ns]").astype(np.int64))
+    size = abs(nanoseconds)
+    # One that somebody wrote is whole in milliseconds; one that was computed is not.
+    if unit in FINE:
+        whole = len(str(size // 10**9))
+        step = 10 ** (9 - max(0, DIGITS - whole))
+    else:
+        step = round(dict(UNITS)[unit] * 1e9) if size % 10**6 else 1
+    size = (2 * size + step) // (2 * step) * step
+    seconds, fraction = divmod(size, 10**9)
+    days, seconds = divmod(seconds, 86_400)
+    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    if fraction:
+        clock += f".{fraction:09d}".rstrip("0")
+    said = [f"{days} day{'s' * (days != 1)}"] if days or (unit == "D" and not size) else []
+    if not said or seconds or fraction:
+        said.append(clock)
+    return f"{'-' if nanoseconds < 0 and size else ''}{' '.join(said)}"
 
 
 def is_time(column: Series) -> bool:

@@ -12,6 +12,7 @@ from whyflag.arrays import Matrix, check_rows
 from whyflag.records import per_row
 from whyflag.table.codec import Codec, States
 from whyflag.table.holders import columns_of, in_hand, is_frame
+from whyflag.table.number_texts import written_numbers
 
 
 @final
@@ -71,7 +72,10 @@ def read_table(
 
 def _read_frame(X: Any, name: str) -> Table:
     columns, index = columns_of(X, name)
+    written = written_numbers(X)
     for column, cells in columns.items():
+        if column in written:
+            continue
         kind = getattr(cells.dtype, "kind", "O")
         if kind not in "fiub":
             raise TypeError(
@@ -80,7 +84,10 @@ def _read_frame(X: Any, name: str) -> Table:
                 "(one-hot columns can be grouped into one player with `Domain(players=...)`)."
             )
     # pandas marks a missing number of its own types with an object that is no number.
-    values = [cells.to_numpy(dtype=np.float64, na_value=np.nan) for cells in columns.values()]
+    values = [
+        written[column] if column in written else cells.to_numpy(dtype=np.float64, na_value=np.nan)
+        for column, cells in columns.items()
+    ]
     return Table(np.column_stack(values) if values else np.zeros((0, 0)), tuple(columns), index)
 
 
