@@ -33,6 +33,7 @@ from whyflag.table import Table
 from whyflag.table.relearning import relearnt
 from whyflag.table.schema import Encoded, Schema
 from whyflag.table.sheet import Sheet
+from whyflag.table.told import NOTHING, Told
 
 FORMAT, VERSION = "whyflag model", 4
 JSON, ROWS, DETECTOR, PARTS = "model.json", "rows.npz", "detector", "parts-"
@@ -60,6 +61,7 @@ class Model:
         surcharge: What a foreign cell adds to the score, so that no row that has one is normal.
         methods: The methods that rows are explained by, unless others are asked for.
         rows: Normal rows, if a method needs them, (n, d).
+        told: How files of rows are written, so far as that was told.
     """
 
     detector: Detector
@@ -70,6 +72,7 @@ class Model:
     surcharge: float
     methods: tuple[str, ...] = (DEFAULT,)
     rows: Matrix | None = None
+    told: Told = NOTHING
 
     @classmethod
     def fit(
@@ -199,6 +202,7 @@ class Model:
                 "calibration": self.calibration.to_json(),
                 "surcharge": self.surcharge,
                 "methods": list(self.methods),
+                "told": self.told.to_json(),
                 "parts": parts.name,
                 "sha256": {file.relative_to(parts).as_posix(): _hash(file) for file in files},
             }
@@ -245,6 +249,7 @@ class Model:
             surcharge=float(content["surcharge"]),
             methods=tuple(str(method) for method in content["methods"]),
             rows=rows,
+            told=Told.from_json(content.get("told", {})),
         )
         if model.schema.encoded_columns != model.domain.columns:
             raise ValueError("its schema and its domain have different columns")

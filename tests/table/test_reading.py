@@ -120,7 +120,7 @@ def test_the_first_sheet_of_a_workbook_is_read(tmp_path):
         "b": ["1.5", "", "3"],
     }
     (sheet,) = read_sheets(tmp_path / "t.xlsx")
-    assert sheet.notes[1] == "only the first of 2 sheets is read"
+    assert sheet.notes[1] == "only the first of 2 sheets is read: 'Sheet', not 'more'"
 
 
 def test_standard_input(monkeypatch):

@@ -22,6 +22,15 @@ messages = Console(stderr=True)  # so that a pipe has nothing but results
 HINTS = {
     "NoNormalRowsError": "The option of `whyflag fit` is --method.",
 }
+# The options by which what was assumed is said otherwise.
+OPTIONS = {
+    "id": "--id",
+    "type": "--type",
+    "header": "--header",
+    "separator": "--separator",
+    "sheet": "--sheet",
+    "totals": "--keep-totals",
+}
 # Errors whose text says what is wrong; of others the type is said as well.
 PLAIN = (ValueError, TypeError, OSError, ImportError)
 NO_READER = 128 + 13  # as other programs end whose reader has gone: by SIGPIPE
@@ -70,7 +79,8 @@ class Notes:
         """Tell notes that are new."""
         for note in notes:
             if note not in self._told and len(self._told) < MOST_NOTES:
-                say(note)
+                option = OPTIONS.get(getattr(note, "about", ""))
+                say(f"{note} ({option} says otherwise)" if option else note)
             self._told.add(note)
 
     def __enter__(self) -> Notes:

@@ -10,6 +10,7 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
+    Header,
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
@@ -18,6 +19,9 @@ from whyflag.cli.options import (
     RawTexts,
     Redact,
     RowsFile,
+    Separator,
+    SheetName,
+    told_of,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
 from whyflag.cli.progress import with_progress
@@ -36,6 +40,9 @@ def explain(
     model: ModelFolder,
     rows: RowsFile,
     query: Query = None,
+    sheet_name: SheetName = None,
+    separator: Separator = None,
+    header: Header = None,
     method: Annotated[
         list[str] | None,
         typer.Option(help="Method; given several times, they are combined."),
@@ -74,6 +81,7 @@ def explain(
         shown=True,
         most=MOST_ROWS if kind == Format.HTML else None,
         query=query,
+        told=told_of(separator, header, sheet_name),
         redact=redact,
     )
     if kind != Format.HTML:

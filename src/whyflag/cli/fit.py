@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyflag.cli.console import Notes, errors_in_a_line, say
-from whyflag.cli.options import Query, Quiet, RowsFile
+from whyflag.cli.options import Header, Query, Quiet, RowsFile, Separator, SheetName, told_of
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -39,6 +39,13 @@ def fit(
     rows: RowsFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the model.")],
     query: Query = None,
+    sheet_name: SheetName = None,
+    separator: Separator = None,
+    header: Header = None,
+    keep_totals: Annotated[
+        bool,
+        typer.Option("--keep-totals", help="A last row of totals is a row as any other."),
+    ] = False,
     detector: Annotated[
         DetectorName | None,
         typer.Option(
@@ -93,6 +100,7 @@ def fit(
     from whyflag.table.reading import name_of, read_sheets
     from whyflag.table.schema import Schema
     from whyflag.table.sheet import Sheet
+    from whyflag.table.told import Assumed
     from whyflag.table.totals import without_totals
 
     if output.exists() and not output.is_dir():
@@ -100,7 +108,10 @@ def fit(
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    sheet = without_totals(Sheet.join([part.packed() for part in read_sheets(rows, query=query)]))
+    told = told_of(separator, header, sheet_name)
+    parts = read_sheets(rows, query=query, told=told)
+    sheet = Sheet.join([part.packed() for part in parts])
+    sheet = sheet if keep_totals else without_totals(sheet)
     if len(sheet) < FEWEST_ROWS:
         raise ValueError(
             f"{name} has too few rows to learn from: {len(sheet)}; at least {FEWEST_ROWS} "
@@ -122,13 +133,11 @@ def fit(
         made = _chosen(schema, sheet, contamination, seed)
     else:
         made = _detector(detector, contamination, seed)
-    model = Model.fit(made, schema, sheet, method or [DEFAULT])
+    model = replace(Model.fit(made, schema, sheet, method or [DEFAULT]), told=told.kept)
     model.save(output)
     with Notes() as notes:
-        notes.tell(f"{name}: {note}" for note in (*sheet.notes, *schema.assumed))
+        notes.tell(Assumed.of(note, name) for note in (*sheet.notes, *schema.assumed))
         notes.tell(schema.encode(replace(sheet, notes=()), where=name).notes)
-    if schema.assumed or sheet.notes:
-        say("What is assumed can be said otherwise: --id, --columns, --exclude, --type.")
     kinds = f", {len(schema.categories)} of them categories" if schema.categories else ""
     say(
         f"Learnt from {len(sheet)} rows and {_columns(len(schema.columns))}{kinds}. "

@@ -9,6 +9,7 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
+    Header,
     ModelFolder,
     OnlyFlagged,
     OutputFormat,
@@ -17,6 +18,9 @@ from whyflag.cli.options import (
     RawTexts,
     Redact,
     RowsFile,
+    Separator,
+    SheetName,
+    told_of,
 )
 from whyflag.cli.output import Format, chosen_format, output_of
 from whyflag.cli.progress import with_progress
@@ -28,6 +32,9 @@ def score(
     model: ModelFolder,
     rows: RowsFile,
     query: Query = None,
+    sheet_name: SheetName = None,
+    separator: Separator = None,
+    header: Header = None,
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
@@ -45,7 +52,14 @@ def score(
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
     loaded = Model.load(model)
-    scored = ScoredFile(loaded, rows, only_flagged=only_flagged, query=query, redact=redact)
+    scored = ScoredFile(
+        loaded,
+        rows,
+        only_flagged=only_flagged,
+        query=query,
+        told=told_of(separator, header, sheet_name),
+        redact=redact,
+    )
     told = loaded.calibration.told
     with output_of(output, kind, scored.columns, told, raw=raw) as write:
         for part in scored:

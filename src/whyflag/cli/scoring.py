@@ -18,6 +18,7 @@ from whyflag.table import Table
 from whyflag.table.reading import name_of, read_sheets
 from whyflag.table.schema import Schema, listed
 from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.told import NOTHING, Told
 
 
 @final
@@ -62,6 +63,7 @@ class ScoredFile:
         shown: Whether people see the cells.
         most: Of each part of the file, the rows with the highest scores, at most so many.
         query: What a database is asked.
+        told: How the file is written; where nothing is told, as that of the model was.
         redact: Columns, or patterns, whose values are shown nowhere.
 
     Attributes:
@@ -78,6 +80,7 @@ class ScoredFile:
         shown: bool = False,
         most: int | None = None,
         query: str | None = None,
+        told: Told = NOTHING,
         redact: Sequence[str] | None = None,
     ) -> None:
         self.model = model
@@ -85,6 +88,7 @@ class ScoredFile:
         self.n_rows = self.n_flagged = 0
         self._rows, self._only_flagged, self._shown, self._most = rows, only_flagged, shown, most
         self._query, self._redact = query, redact or ()
+        self._told = told.over(model.told)
         self._watch: DriftWatch | None = None
 
     @property
@@ -106,6 +110,7 @@ class ScoredFile:
             numbers=schema.plain_numbers,
             others=self._most is not None,
             query=self._query,
+            told=self._told,
         )
         watch, said = DriftWatch(self.model.normal, self.model.domain), False
         self._watch = watch

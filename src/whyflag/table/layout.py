@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import string
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from typing import final
 
 from whyflag.table.codec import MARKS
 from whyflag.table.sheet import refuse_repeated
+from whyflag.table.told import NOTHING, Assumed, Told
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_ABOVE = 30  # records above the names of columns
@@ -57,37 +60,57 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def layout_of(head: bytes, expected: Sequence[str] = (), *, whole: bool = True) -> Layout:
+def layout_of(
+    head: bytes, expected: Sequence[str] = (), *, told: Told = NOTHING, whole: bool = True
+) -> Layout:
     """Recognise how a file is written by its first bytes.
 
     Args:
         head: The first bytes.
         expected: Names that columns should have: the line that has them all is that of the names.
+        told: How the file is written, so far as it is told.
         whole: Whether these are all bytes of the file; otherwise the last line may be cut off.
     """
     encoding = encoding_of(head)
     lines = head.decode(encoding, errors="replace").splitlines(keepends=True)
     if len(lines) > 2 and not whole:
         lines.pop()
-    separator = _separator(lines, expected)
+    separator = told.separator or _separator(lines, expected)
     records, ends = _records(lines, separator)
-    _refuse_aligned(lines, records)
+    notes: list[str] = []
+    if told.separator is None:
+        _refuse_aligned(lines, records)
+        if separator != "," and not expected:
+            notes.append(Assumed(f"fields are set apart by {separator!r}", "separator"))
     rows = Rows(records)
-    first, above = rows.header(expected)
-    ends = [0, *ends]
-    notes = []
-    if above:
-        shown = " ".join(" ".join(record) for record in records[:above])
-        notes.append(f"taken for titles above the names of columns: {shown[:80]!r}")
-    if first is None:
-        notes.append("it has no names of columns: they are called 'column 1' and so on")
-        names, begin = [f"column {i + 1}" for i in range(rows.width)], above
+    if told.header is None:
+        first, above = rows.header(expected)
+        if above:
+            shown = " ".join(" ".join(record) for record in records[:above])
+            titles = f"taken for titles above the names of columns: {shown[:80]!r}"
+            notes.append(Assumed(titles, "header"))
+        if first is None:
+            unnamed = "it has no names of columns: they are called 'column 1' and so on"
+            notes.append(Assumed(unnamed, "header"))
+    elif told.header == 0:
+        first, above = None, 0
     else:
-        names, begin = [name.strip() for name in records[first]], first + 1
-        if rows.has_units(begin):
-            units = ", ".join(repr(cell) for cell in records[begin])
-            notes.append(f"taken for units below the names of columns, not for a row: {units}")
-            begin += 1
+        above = _told_line(lines, ends, separator, told.header, whole)
+        records, ends, first = records[above:], ends[above:], 0
+        rows = Rows(records)
+    ends = [0, *ends]
+    if first is None:
+        names, skip = [f"column {i + 1}" for i in range(rows.width)], ends[above]
+    else:
+        names, skip = [name.strip() for name in records[first]], ends[first + 1]
+        if told.below is not None:
+            # Names that are quoted may take several lines.
+            skip = max(skip, skip - "".join(records[first]).count("\n") + told.below)
+        elif rows.has_units(first + 1):
+            units = ", ".join(repr(cell) for cell in records[first + 1])
+            below = f"taken for units below the names of columns, not for a row: {units}"
+            notes.append(Assumed(below, "header"))
+            skip = ends[first + 2]
     names, width = rows.fitted(names)
     if len(names) < width:
         notes.append("each line ends with a separator, which does not count")
@@ -95,7 +118,7 @@ def layout_of(head: bytes, expected: Sequence[str] = (), *, whole: bool = True) 
     names = [name or f"column {i + 1}" for i, name in enumerate(names)]
     refuse_repeated(names, "the table")
     spaces = first is not None and any(name.startswith(" ") for name in records[first][1:])
-    return Layout(encoding, separator, tuple(names), width, ends[begin], spaces, tuple(notes))
+    return Layout(encoding, separator, tuple(names), width, skip, spaces, tuple(notes))
 
 
 @final
@@ -250,6 +273,18 @@ def _records(lines: Sequence[str], separator: str) -> tuple[list[Record], list[i
         if len(records) == TELLING:
             break
     return records, ends
+
+
+def _told_line(
+    lines: Sequence[str], ends: Sequence[int], separator: str, header: int, whole: bool
+) -> int:
+    """The record of a line that is told to have the names of the columns."""
+    if header > len(lines) or header > (ends or [0])[-1]:
+        few = f"it has {len(lines)} lines" if whole else "it should be one of the first"
+        raise ValueError(f"line {header:,} is told to have the names of the columns, and {few}")
+    if not lines[header - 1].strip(f"{separator}{string.whitespace}"):
+        raise ValueError(f"line {header} is told to have the names of the columns, and is empty")
+    return bisect_left(ends, header)
 
 
 def _refuse_aligned(lines: Sequence[str], records: Sequence[Record]) -> None:

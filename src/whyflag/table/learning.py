@@ -16,6 +16,8 @@ from whyflag.table.recognition import SOME, Left, all_grouped, recognise
 from whyflag.table.schema import Column, Schema, listed
 from whyflag.table.sheet import Cells, Sheet, texts_of
 from whyflag.table.times import Times
+from whyflag.table.told import Assumed
+from whyflag.table.units import odd_minus, several_units
 
 NOT_CHOSEN = "not chosen"
 MOST_COLUMNS = 10_000  # that count: what is known of columns is a matrix of them
@@ -150,25 +152,40 @@ def _assumed(
     sheet: Sheet, schema: Schema, found: Mapping[str, Codec | Left], commas: bool, told: bool
 ) -> tuple[str, ...]:
     """What was taken for granted and could be otherwise, in sentences."""
-    said = []
+    said: list[str] = []
     name = schema.id_column
     if name is not None and not told:
         each = found.get(name)
         reason = each.reason if isinstance(each, Left) else "a different time in each row"
-        said.append(f"{name!r} names the rows: {reason}.")
+        said.append(Assumed(f"{name!r} names the rows: {reason}.", "id"))
     out = [f"{name!r} ({why})" for name, why in schema.left_out.items() if why != NOT_CHOSEN]
     if out:
-        said.append(f"Left out: {_some(out)}.")
+        said.append(Assumed(f"Left out: {_some(out)}.", "type"))
     codecs = {each.name: each.codec for each in schema.columns}
     times = [
         f"{name!r} ({each.described})" for name, each in codecs.items() if isinstance(each, Times)
     ]
     if times:
-        said.append(f"Times: {_some(times)}.")
+        said.append(Assumed(f"Times: {_some(times)}.", "type"))
     numbers = {name: each for name, each in codecs.items() if isinstance(each, Numbers)}
     written = [f"{name!r} ({each.assumed})" for name, each in numbers.items() if each.assumed]
     if written:
-        said.append(f"Read as numbers: {_some(written)}.")
+        said.append(Assumed(f"Read as numbers: {_some(written)}.", "type"))
+    negative = [
+        f"{name!r} ({minus})"
+        for name, each in numbers.items()
+        if (minus := odd_minus(sheet.cells[name], each))
+    ]
+    if negative:
+        said.append(Assumed(f"Negative numbers: {_some(negative)}.", "type"))
+    mixed = [
+        f"{name!r} ({units})"
+        for name in found
+        if not isinstance(codecs.get(name), Times)
+        and (units := several_units(sheet.cells[name], codecs.get(name)))
+    ]
+    if mixed:
+        said.append(f"Units differ: {_some(mixed)}. Write a column of numbers in one unit.")
     unsure = [
         repr(name)
         for name, each in numbers.items()
@@ -178,9 +195,8 @@ def _assumed(
         and all_grouped([*texts_of(sheet.cells[name][:SOME])])
     ]
     if unsure:
-        said.append(
-            f"The point in {_some(unsure)} is taken for that of decimals, not of thousands."
-        )
+        point = f"The point in {_some(unsure)} is taken for that of decimals, not of thousands."
+        said.append(Assumed(point, "type"))
     same = [
         f"{name!r} ({each.write(np.array([each.typical]))})"
         for name, each in numbers.items()

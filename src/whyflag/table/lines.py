@@ -16,6 +16,7 @@ from whyflag.arrays import IntVector
 from whyflag.table.layout import Layout, layout_of
 from whyflag.table.sheet import Cells, Sheet
 from whyflag.table.streams import Joined
+from whyflag.table.told import NOTHING, Told
 
 BLOCK = 2**22  # bytes of rows that are read at a time
 CELLS = 500_000  # cells likewise
@@ -35,6 +36,7 @@ def read_lines(
     expected: Sequence[str] = (),
     numbers: Collection[str] = (),
     others: bool = False,
+    told: Told = NOTHING,
 ) -> Iterator[Sheet]:
     """Read a file of lines, a block at a time.
 
@@ -45,8 +47,9 @@ def read_lines(
         expected: Names that columns should have.
         numbers: Columns that hold numbers as programs write them.
         others: Whether columns that are not expected are read as well.
+        told: How the file is written, so far as it is told.
     """
-    layout = layout_of(head, expected, whole=whole)
+    layout = layout_of(head, expected, told=told, whole=whole)
     wanted = None if others or not expected else expected
     n_rows, end, rest = 0, layout.skip, b""
     if layout.encoding == "utf-8-sig":

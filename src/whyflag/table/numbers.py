@@ -115,6 +115,14 @@ def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
     return next(form for count, form in ordered if count == best)
 
 
+def affix_of(text: str) -> str | None:
+    """The unit or currency of a number, "" if it has none; None if the text is no number."""
+    found = _AFFIXES.match(text.translate(_SPACES))
+    if found is None or not any(each.isdigit() for each in text):
+        return None
+    return "".join(each or "" for each in found.groups()).strip()
+
+
 def _common(affixes: Sequence[str]) -> str:
     """What stands beside nearly all of the numbers, as it mostly does, or nothing."""
     if not affixes:

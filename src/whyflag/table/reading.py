@@ -12,6 +12,7 @@ from whyflag.table.lines import read_lines
 from whyflag.table.objects import read_objects
 from whyflag.table.sheet import Sheet
 from whyflag.table.streams import STDIN, open_stream, with_head, with_line_feeds
+from whyflag.table.told import NOTHING, Told
 
 PARQUET, ARROW, FEATHER, ARCHIVE = b"PAR1", b"ARROW1", b"FEA1", b"PK\x03\x04"
 # Files that are no tables of texts, by how they begin.
@@ -42,6 +43,7 @@ def read_sheets(
     numbers: Collection[str] = (),
     query: str | None = None,
     others: bool = False,
+    told: Told = NOTHING,
 ) -> Iterator[Sheet]:
     """Read a file, standard input as "-", or a database, a part at a time.
 
@@ -57,6 +59,8 @@ def read_sheets(
             such, which is faster.
         query: What a database is asked, in SQL.
         others: Whether columns that are not expected are read as well; else these are empty.
+        told: How the file is written, so far as it is told; the rest is recognised, and what was
+            assumed is among the notes of the first sheet.
     """
     name = name_of(source)
     if query is not None and not is_database(source):
@@ -64,10 +68,10 @@ def read_sheets(
     try:
         with ExitStack() as opened:
             if is_database(source):
-                sheets = read_database(str(source), query, expected)
+                sheets = told.noting(read_database(str(source), query, expected), ())
             else:
                 stream = opened.enter_context(open_stream(source))
-                sheets = _sheets(stream, expected, numbers, others)
+                sheets = _sheets(stream, expected, numbers, others, told)
             n_rows = 0
             for sheet in sheets:
                 n_rows += len(sheet)
@@ -98,25 +102,32 @@ def name_of(source: str | Path) -> str:
 
 
 def _sheets(
-    stream: io.BufferedReader, expected: Sequence[str], numbers: Collection[str], others: bool
+    stream: io.BufferedReader,
+    expected: Sequence[str],
+    numbers: Collection[str],
+    others: bool,
+    told: Told,
 ) -> Iterator[Sheet]:
     begin = stream.peek(8)[:8]
     if begin.startswith((PARQUET, ARROW, FEATHER)):
         from whyflag.table.columnar import read_columnar
 
-        return read_columnar(stream, is_parquet=begin.startswith(PARQUET))
+        return told.noting(read_columnar(stream, is_parquet=begin.startswith(PARQUET)), ())
     if begin.startswith(ARCHIVE):
         from whyflag.table.workbook import read_workbook
 
-        return read_workbook(stream, expected)
+        return told.noting(read_workbook(stream, expected, told), ("header", "sheet"))
     file, head, whole = with_head(stream)
     if not head.strip(b"\x00 \t\r\n\xef\xbb\xbf\xff\xfe"):
         raise ValueError("it is empty: it should have a line of column names, and rows")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text[:1] in (b"{", b"["):
-        return read_objects(file, expected)
+        return told.noting(read_objects(file, expected), ())
     for mark, what in OTHERS.items():
         if text.startswith(mark) or text[:20].upper().startswith(mark):
             raise ValueError(f"it is {what}")
     file, head = with_line_feeds(file, head), head if b"\n" in head else head.replace(b"\r", b"\n")
-    return read_lines(file, head, whole=whole, expected=expected, numbers=numbers, others=others)
+    sheets = read_lines(
+        file, head, whole=whole, expected=expected, numbers=numbers, others=others, told=told
+    )
+    return told.noting(sheets, ("header", "separator"))

@@ -16,6 +16,7 @@ from whyflag.table.codecs import codec_from_json, codec_to_json
 from whyflag.table.numbers import Numbers
 from whyflag.table.rows import Table
 from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.told import Assumed
 
 MOST_NAMED = 3  # cells of a column that a note names
 
@@ -177,7 +178,7 @@ class Schema:
         sheet = Sheet.of(table)
         self._refuse_lacking(sheet, where)
         known = {*self.needed, *self.left_out}
-        notes = [f"{where}: {note}" for note in sheet.notes]
+        notes: list[str] = [Assumed.of(note, where) for note in sheet.notes]
         if extra := [name for name in sheet.columns if name not in known]:
             notes.append(f"{where}: not in the model, so left aside: {listed(extra)}.")
         if self.id_column is not None and self.id_column not in sheet.cells:

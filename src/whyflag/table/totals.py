@@ -8,6 +8,7 @@ import numpy as np
 
 from whyflag.table.numbers import form_of
 from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.told import Assumed
 
 WORDS = frozenset(
     {
@@ -35,7 +36,7 @@ def without_totals(sheet: Sheet) -> Sheet:
         f"of {names}"
     )
     rows = np.arange(last)
-    return replace(sheet.take(rows), notes=(*sheet.notes, note))
+    return replace(sheet.take(rows), notes=(*sheet.notes, Assumed(note, "totals")))
 
 
 def _is_sum(sheet: Sheet, name: str) -> bool:
