@@ -108,8 +108,8 @@ def fit(
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    told = told_of(separator, header, sheet_name)
-    parts = read_sheets(rows, query=query, told=told)
+    layout = told_of(separator, header, sheet_name)
+    parts = read_sheets(rows, query=query, told=layout)
     sheet = Sheet.join([part.packed() for part in parts])
     sheet = sheet if keep_totals else without_totals(sheet)
     if len(sheet) < FEWEST_ROWS:
@@ -133,7 +133,7 @@ def fit(
         made = _chosen(schema, sheet, contamination, seed)
     else:
         made = _detector(detector, contamination, seed)
-    model = replace(Model.fit(made, schema, sheet, method or [DEFAULT]), told=told.kept)
+    model = replace(Model.fit(made, schema, sheet, method or [DEFAULT]), told=layout.kept)
     model.save(output)
     with Notes() as notes:
         notes.tell(Assumed.of(note, name) for note in (*sheet.notes, *schema.assumed))
