@@ -1,5 +1,7 @@
 import json
+import re
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -87,6 +89,15 @@ def test_a_row_that_is_unlike_normal_ones_has_the_same_normal_value_everywhere()
     assert blind.to_json()["rows"][0]["features"][0]["normal"].startswith(first["normal"][:4])
     assert blind.to_json()["rows"][0]["repair"]["usual"] == ["b"]
     assert row_of(content(blind), "t")["advice"] == ["Nothing: the row raises no alarm."]
+
+
+def test_a_row_that_is_unlike_normal_ones_has_its_sentence_on_the_page(tmp_path):
+    blind = Explainer(DETECTOR, NORMAL, threshold=1e9)(ODD)
+    write_report(blind, tmp_path / "page.html")
+    shown = re.findall('<p class="sentence">(.*?)</p>', (tmp_path / "page.html").read_text())
+    unlike = [said for said in blind.sentences() if "would be like them" in said]
+    assert sorted(map(unescape, shown)) == sorted(unlike)
+    assert len(unlike) == 4  # of the fifth the first line says all
 
 
 def test_a_page_can_do_without_a_detector(attribution):

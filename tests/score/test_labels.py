@@ -15,15 +15,14 @@ def test_texts_are_refused_with_what_a_score_must_be():
         Explainer(lambda X: np.where(X[:, 0] > 1, "odd", "normal"), NORMAL)
 
 
-@pytest.mark.parametrize("labels", [(-1, 1), (0, 1), (False, True), (0.0, 1.0)])
-def test_labels_are_refused(labels):
-    low, high = labels
+def test_labels_are_refused():
+    with pytest.raises(ValueError, match=r"returns labels, only -1 and 1\."):
+        Explainer(lambda X: np.where(X[:, 0] > 1, 1, -1), NORMAL)
 
-    def function(X):
-        return np.where(X[:, 0] > 1, high, low)
 
-    with pytest.raises(ValueError, match=rf"returns labels, only {low:g} and {high:g}\."):
-        Explainer(function, NORMAL)
+def test_the_number_of_rules_that_a_row_breaks_is_a_score():
+    explain = Explainer(lambda X: (X > 2).sum(axis=1), NORMAL)
+    assert explain([[0.0, 5.0]]).top(1)["feature"].item() == "x1"
 
 
 @pytest.mark.parametrize("turned", [False, True])

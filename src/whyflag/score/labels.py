@@ -29,18 +29,20 @@ def refuse_texts(given: Any, name: str) -> None:
 
 @final
 class Labels(Question):
-    """Are the first rows' answers only -1 and 1, or 0 and 1?"""
+    """Are the first rows' answers only -1 and 1, as scikit-learn's labels are?
+
+    0 and 1 may be a score: the number of rules that a row breaks, say.
+    """
 
     def __init__(self) -> None:
         self._seen: set[float] = set()
         self._rows = 0
 
     def ask(self, score: Score, X: Matrix, values: Vector) -> bool:
-        if not np.isin(values, (-1.0, 0.0, 1.0)).all():
+        if not np.isin(values, (-1.0, 1.0)).all():
             return True
         self._seen |= set(values.tolist())
         self._rows += len(values)
-        if self._rows >= ENOUGH and self._seen in ({-1.0, 1.0}, {0.0, 1.0}):
-            low, high = (f"{each:g}" for each in sorted(self._seen))
-            raise ValueError(f"{score.name} returns labels, only {low} and {high}. {INSTEAD}")
+        if self._rows >= ENOUGH and len(self._seen) == 2:
+            raise ValueError(f"{score.name} returns labels, only -1 and 1. {INSTEAD}")
         return False
