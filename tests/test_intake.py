@@ -1,5 +1,7 @@
 """Rows as they come: texts, times and gaps, in whatever holds them."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -63,6 +65,39 @@ def pipeline():
 @pytest.fixture(scope="module")
 def threshold(pipeline):
     return float(np.quantile(-pipeline.score_samples(NORMAL), 0.99))
+
+
+@pytest.fixture(scope="module")
+def of_three():
+    """Normal rows in which c is 3 b, and rows with a gap, a wrong c, or both."""
+    rng = np.random.default_rng(3)
+    b = rng.normal(100, 10, 300)
+    normal = pd.DataFrame({"a": rng.normal(size=300), "b": b, "c": 3 * b + rng.normal(0, 3, 300)})
+    rows = normal.iloc[:5].copy()
+    rows.loc[[0, 1], "b"] = np.nan
+    rows.loc[[1, 2, 4], "c"] = 900.0
+    rows.loc[3, "c"] = np.nan
+    rows.loc[4, ["a", "b"]] = np.nan
+    return normal, rows
+
+
+def flat_for_gaps(X):
+    """A score that says the same of every row with a gap."""
+    a, b, c = np.asarray(X, dtype=float).T
+    return np.nan_to_num(a**2 + ((b - 100) / 10) ** 2 + ((c - 3 * b) / 3) ** 2, nan=99.0)
+
+
+def flat_for_gaps_in_frames(X):
+    """The same of DataFrames with a text, which must be known."""
+    return flat_for_gaps(X[["a", "b", "c"]]) + 30.0 * ~X["kind"].isin(["u", "v"]).to_numpy()
+
+
+def as_repaired(rows, repair):
+    """The rows as they would stand: original cells but where the repair has others."""
+    told = rows.copy()
+    for line in repair.to_frame().itertuples():
+        told.loc[line.row, line.feature] = line.normal
+    return told
 
 
 def odd_rows():
@@ -242,6 +277,83 @@ def test_gaps_of_texts_are_written_as_they_came(gap):
     assert found.scores == pytest.approx(-pipe.score_samples(frame.iloc[:20]))
     decoded = explain.prepared.intake.frames.frame(found.data)
     assert -pipe.score_samples(decoded) == pytest.approx(found.scores)
+
+
+@pytest.mark.parametrize("name", ["pipeline", "function", "frames", "ensemble"])
+def test_the_detector_is_asked_of_repaired_rows_with_gaps(name, of_three):
+    normal, rows = of_three
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), GaussianMixture(random_state=0))
+    pipeline.fit(normal)
+    if name == "pipeline":
+        explain = Explainer(pipeline, normal, threshold=10.0)
+    elif name == "function":
+        explain = Explainer(flat_for_gaps, normal, threshold=20.0)
+    elif name == "frames":
+        normal = normal.assign(kind=np.resize(["u", "v"], 300))
+        rows = rows.assign(kind=["u", "new", "new", "v", "v"])
+        explain = Explainer(flat_for_gaps_in_frames, normal, threshold=20.0)
+    else:
+        of_pipeline = Explainer(pipeline, normal, threshold=10.0)
+        of_function = Explainer(flat_for_gaps, normal, threshold=20.0)
+        explain = Ensemble([of_pipeline, of_function])
+        units = of_pipeline.score.unit, of_function.score.unit
+
+    def ask(X):
+        said = {
+            "pipeline": lambda: -pipeline.score_samples(X),
+            "function": lambda: flat_for_gaps(X),
+            "frames": lambda: flat_for_gaps_in_frames(X),
+        }
+        if name in said:
+            return said[name]()
+        return (said["pipeline"]() / units[0] + said["function"]() / units[1]) / 2
+
+    repair = explain(rows).repair
+    np.testing.assert_allclose(repair.before, ask(rows), rtol=1e-5)
+    np.testing.assert_allclose(repair.scores, ask(as_repaired(rows, repair)), rtol=1e-5)
+    assert (repair.scores <= repair.alarm).all()
+    assert repair.silenced.all()
+    # The gap beside a wrong c stays where the pipeline fills it, and is an alarm to the function.
+    assert repair.changed[1, 1:3].tolist() == [name != "pipeline", True]
+
+
+def test_ranges_of_values_beside_a_gap_are_what_the_detector_allows(of_three):
+    normal, rows = of_three
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), GaussianMixture(random_state=0))
+    repair = Explainer(pipeline.fit(normal), normal, threshold=10.0).repair(rows)
+    for end in (repair.lower, repair.upper):
+        assert np.isfinite(end[1]).tolist() == [False, False, True]
+        row = rows.iloc[[1]].assign(c=end[1, 2])
+        assert -pipeline.score_samples(row)[0] <= 10.0
+
+
+def test_a_gap_among_times_of_polars_is_asked_as_it_came(of_three):
+    normal, rows = of_three
+    days = pd.to_timedelta(np.arange(300) % 30, unit="D")
+    frames = normal.assign(since=days), rows.assign(since=pd.to_timedelta([3, None, 4, 5, 6], "D"))
+
+    def score(X):
+        return (
+            flat_for_gaps(X[["a", "b", "c"]].to_pandas()) + 50.0 * X["since"].is_null().to_numpy()
+        )
+
+    normal, rows = map(pl.from_pandas, frames)
+    repair = Explainer(score, normal, threshold=20.0).repair(rows)
+    np.testing.assert_allclose(repair.before, score(rows))
+    assert repair.silenced.all()
+    assert repair.changed[:, 3].tolist() == [False, True, False, False, False]
+
+
+def test_repairs_beside_gaps_come_back(tmp_path, of_three):
+    normal, rows = of_three
+    attribution = Explainer(flat_for_gaps, normal, threshold=20.0)(rows)
+    again = pickle.loads(pickle.dumps(attribution))  # noqa: S301
+    attribution.save(tmp_path / "rows.npz")
+    for other in (again, Attribution.load(tmp_path / "rows.npz"), concatenate(list(attribution))):
+        assert other.sentences() == attribution.sentences()
+        np.testing.assert_array_equal(other.repair.scores, attribution.repair.scores)
+    whole = concatenate([attribution, Explainer(flat_for_gaps, normal, threshold=20.0)(normal[:2])])
+    np.testing.assert_array_equal(whole.repair.scores[:5], attribution.repair.scores)
 
 
 def test_many_texts_share_a_column_and_keep_their_scores():

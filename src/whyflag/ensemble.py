@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -20,6 +21,7 @@ from whyflag.outcome import worst
 from whyflag.prepared import prepare
 from whyflag.repair import Repair, Repairer
 from whyflag.score import Score
+from whyflag.table.originals import CellsOfRows, Originals
 
 BEST = ("near", "wKSH")
 
@@ -224,6 +226,7 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
         calibration=None,
         unit=1.0,
         added=_added(members),
+        originals=_originals(members),
         repairer=_repairer(members, lead, threshold),
         repaired=None,
     )
@@ -233,6 +236,36 @@ def _added(members: Sequence[Attribution]) -> Matrix | None:
     """What cells that no normal row has add to the scores on average, each in its unit."""
     known = [member.added / member.unit for member in members if member.added is not None]
     return np.mean(known, axis=0) if len(known) == len(members) else None
+
+
+@final
+@dataclass(frozen=True)
+class _AverageOfCells:
+    """The same of rows in which some cells are as they came."""
+
+    asks: tuple[Callable[[Matrix, CellsOfRows], Vector], ...]
+    units: tuple[float, ...]
+
+    def __call__(self, Z: Matrix, cells: CellsOfRows) -> Vector:
+        asked = zip(self.asks, self.units, strict=True)
+        return np.asarray(np.mean([ask(Z, cells) / unit for ask, unit in asked], axis=0))
+
+
+def _originals(members: Sequence[Attribution]) -> Originals | None:
+    """Cells that some member takes as they came, and what all say of them on average."""
+    known = [member.originals for member in members if member.originals is not None]
+    if len(known) < len(members):
+        return None
+    cells, told = (
+        zip(*each, strict=True) for each in ([o.cells for o in known], [o.told for o in known])
+    )
+    asks = tuple(each.ask for each in known)
+    return replace(
+        known[0],
+        cells=tuple(dict(ChainMap(*map(dict, its))) for its in cells),
+        told=tuple(dict(ChainMap(*map(dict, its))) for its in told),
+        ask=_AverageOfCells(asks, tuple(member.unit for member in members)),
+    )
 
 
 def _repairer(

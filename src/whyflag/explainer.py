@@ -181,6 +181,7 @@ class Explainer:
             codecs=table.codecs,
             added=table.added,
             states=table.states,
+            originals=table.originals,
             redacted=table.redacted,
             method=self.method.name,
             settings=self.method.settings,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -11,7 +11,17 @@ import numpy as np
 
 from whyflag.adapters import as_score
 from whyflag.adapters.raw import Asked, Uses
-from whyflag.arrays import IntMatrix, IntVector, Matrix, Vector, check_rows, evenly
+from whyflag.arrays import (
+    BoolMatrix,
+    BoolVector,
+    IntMatrix,
+    IntVector,
+    Matrix,
+    Vector,
+    check_rows,
+    evenly,
+)
+from whyflag.asking import AsTheyCame, answer, asked_of_all
 from whyflag.batches import CALL, batch_size
 from whyflag.domain import Domain
 from whyflag.score import Score, evaluate
@@ -21,6 +31,7 @@ from whyflag.table import Table, read_table
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, in_hand, is_frame, length, take
 from whyflag.table.number_texts import is_written, odd_texts, with_columns, written_numbers
+from whyflag.table.originals import Originals
 
 if TYPE_CHECKING:
     from whyflag.table.frames import Frames
@@ -81,8 +92,8 @@ def as_numbers(detector: Any, X: Any, uses: Uses) -> Any:
     def says(numbers: dict[str, Vector]) -> Vector:
         rows = with_columns(some, numbers)
         if takes_raw(rows, uses):
-            return _answer(asked, rows, length(rows))
-        return _answer(lambda rows: score.function(read_table(rows).values), rows, length(rows))
+            return answer(asked, rows, length(rows))
+        return answer(lambda rows: score.function(read_table(rows).values), rows, length(rows))
 
     numbers = written_numbers(X, texts=True)
     few = {name: values[evenly(length(X), FEW)] for name, values in numbers.items()}
@@ -113,7 +124,7 @@ def _refuse_odd_texts(asked: Asked, X: Any) -> None:
         except Exception as error:
             said = " ".join(str(error).split())
             instead = with_columns(row, {name: np.array([number])})
-            if np.isfinite(_answer(asked, instead, 1)).all():
+            if np.isfinite(answer(asked, instead, 1)).all():
                 raise TypeError(
                     f"The detector takes numbers in column {name!r}, and `background` has texts "
                     f"there that say none, such as {text!r}: {said}. Make it numbers first: "
@@ -141,7 +152,7 @@ def learn_frames(asked: Asked, X: Any, uses: Uses) -> Frames:
     refused = [
         name
         for name, cell in cells.items()
-        if not np.isfinite(_answer(asked, without.frame(whole, cell), 1)[0])
+        if not np.isfinite(answer(asked, without.frame(whole, cell), 1)[0])
     ]
     return frames.without_gaps(refused)
 
@@ -200,7 +211,7 @@ class Intake:
             some = np.flatnonzero(columns[each].notna().to_numpy() & ~states.any(axis=1))
             if not len(some):
                 continue
-            asked = _asked_of_all(self.asked, take(X, some), len(some))
+            asked = asked_of_all(self.asked, take(X, some), len(some))
             seen = score(table.values[some])
             same = np.abs(asked - seen) <= rounding(asked, seen, table.values[some])
             if not same.all():
@@ -242,7 +253,13 @@ class Intake:
             {single[name]: text for name, text in row.items() if name in single} for row in shown
         )
         cells = (states @ (owner & (owner.sum(axis=1) == 1)[:, None]).T).astype(np.int8)
-        return replace(table, added=added @ owner.T, shown=seen, states=cells)
+        return replace(
+            table,
+            added=added @ owner.T,
+            shown=seen,
+            states=cells,
+            originals=found.originals(owner).at(some, len(table)),
+        )
 
 
 @final
@@ -277,20 +294,41 @@ class _Foreign:
     X: Any  # n, as they came
     states: IntMatrix  # n x c
 
+    @cached_property
+    def asked(self) -> Vector:
+        """What the detector says of the rows, (n,); NaN where it refuses one."""
+        return asked_of_all(self.intake.asked, self.X, len(self.values))
+
+    @property
+    def is_taken(self) -> BoolVector:
+        """Whether the detector takes a row, (n,)."""
+        return np.isfinite(self.asked)
+
+    def originals(self, owner: BoolMatrix) -> Originals:
+        """The cells of rows that the detector takes, as they came; `owner` says whose they are."""
+        foreign = self.is_taken[:, None] & (self.states != State.USUAL)
+        is_new = self.states == State.NEW
+        return Originals(
+            cells=self.frames.cells_at(self.X, foreign & ~is_new),
+            told=self.frames.cells_at(self.X, foreign & is_new),
+            players=dict(zip(self.frames.names, owner.argmax(axis=0).tolist(), strict=True)),
+            ask=AsTheyCame(self.intake.asked, self.frames),
+        )
+
     def added(self, alarm: _Alarm, names: Sequence[Any]) -> Matrix:
         """What each such cell adds to the score of its row: (n, c)."""
         foreign = self.states != State.USUAL
-        asked = _asked_of_all(self.intake.asked, self.X, len(names))
-        refused = ~np.isfinite(asked)[:, None] & foreign & (self.states != State.GAP)
+        asked = self.asked
+        refused = ~self.is_taken[:, None] & foreign & (self.states != State.GAP)
         for i, j in np.argwhere(refused).tolist():
-            if not self._is_taken(i, j, alarm):
+            if not self._is_taken_alone(i, j, alarm):
                 self._refuse(i, j, names[i])
         seen = self._seen(names)
         for i, j in np.argwhere(refused).tolist():
             self._refuse(i, j, names[i])
         added = np.zeros(foreign.shape)
         for i, cells in enumerate(foreign):
-            if not np.isfinite(asked[i]):
+            if not self.is_taken[i]:
                 rare = [name not in self.intake.with_gaps for name in self.frames.names]
                 added[i, cells & rare] = alarm.surcharge
                 continue
@@ -299,7 +337,7 @@ class _Foreign:
                 added[i, cells] = left * self._parts(i, np.flatnonzero(cells), float(seen[i]))
         return added
 
-    def _is_taken(self, i: int, j: int, alarm: _Alarm) -> bool:
+    def _is_taken_alone(self, i: int, j: int, alarm: _Alarm) -> bool:
         """Whether the detector takes a cell in a typical row: then it is not the cause."""
         if alarm.rows is None:
             return False
@@ -308,7 +346,7 @@ class _Foreign:
         def with_cell(Z: Matrix) -> Vector:
             return self.intake.asked(self.frames.frame(Z, instead=own))
 
-        return bool(np.isfinite(_answer(with_cell, typical(alarm.rows)[None], 1)[0]))
+        return bool(np.isfinite(answer(with_cell, typical(alarm.rows)[None], 1)[0]))
 
     def _seen(self, names: Sequence[Any]) -> Vector:
         """Scores with typical values in the place of such cells, (n,)."""
@@ -330,7 +368,7 @@ class _Foreign:
         for k, j in enumerate(cells):
             own = self.frames.cells_of(take(self.X, np.array([i])), int(j))
             row = self.frames.frame(self.values[[i]], instead=own)
-            alone[k] = _asked_of_all(self.intake.asked, row, 1)[0] - seen
+            alone[k] = asked_of_all(self.intake.asked, row, 1)[0] - seen
         effect = np.where(np.isfinite(alone), np.abs(alone), 0.0)
         total = effect.sum()
         return effect / total if total > 0 else np.full(len(cells), 1 / len(cells))
@@ -348,23 +386,6 @@ class _Foreign:
             f"The detector refuses row {name!r}, where column {self.frames.names[j]!r} has "
             f"{cell[0]!r}, which no normal row has: {said}"
         )
-
-
-def _asked_of_all(asked: Callable[[Any], Vector], X: Any, n: int) -> Vector:
-    """What a detector says of rows; NaN where it refuses one."""
-    whole = _answer(asked, X, n)
-    if n == 1 or np.isfinite(whole).all():
-        return whole
-    return np.concatenate([_answer(asked, take(X, np.array([i])), 1) for i in range(n)])
-
-
-def _answer(asked: Callable[[Any], Vector], X: Any, n: int) -> Vector:
-    try:
-        with np.errstate(all="ignore"):
-            found = asked(X)
-    except Exception:  # a detector may refuse rows in any way
-        return np.full(n, np.nan)
-    return found if found.shape == (n,) else np.full(n, np.nan)
 
 
 def _name_of(table: Table, i: int) -> Any:

@@ -13,6 +13,7 @@ from whyflag.outcome import Outcome
 from whyflag.repair import Repairer
 from whyflag.score import Score
 from whyflag.table.codec import State
+from whyflag.table.originals import Originals
 
 
 def test_how_far_above_the_alarm_a_row_is():
@@ -39,6 +40,7 @@ def filled():
         shown=({"age": "old"}, {}),
         added=np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]),
         states=np.array([[0, 1, 0], [2, 0, 0]], dtype=np.int8),
+        originals=Originals(cells=({"x1": None}, {}), told=({}, {"x0": 7}), players={}, ask=len),
     )
     repairer = Repairer(Score(lambda X: X.sum(axis=1), threshold=99.0), Domain(3), None)
     repaired = repairer(one.data, one.data.sum(axis=1), one.shares, one.row_names)
@@ -50,7 +52,7 @@ def filled():
 def assert_rows(part, whole, positions):
     for name in per_row_fields(type(part)):
         entries, expected = getattr(part, name), getattr(whole, name)
-        if name == "repaired":
+        if name in ("repaired", "originals"):
             assert_rows(entries, expected, positions)
             continue
         assert len(entries) == len(positions), name

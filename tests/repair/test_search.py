@@ -10,7 +10,7 @@ from sklearn.svm import OneClassSVM
 
 from whyflag import Domain, Explainer, as_score
 from whyflag.detectors import GMM
-from whyflag.repair.search import WORTH, _sizes
+from whyflag.repair.search import WORTH, sizes
 
 DETECTORS = {
     "GMM": lambda rows: GMM(2, random_state=0).fit(rows),
@@ -144,8 +144,8 @@ def test_rows_with_several_wrong_values_are_repaired_alone_as_together():
 
 
 @pytest.mark.parametrize(
-    ("most", "sizes"),
+    ("most", "expected"),
     [(0, []), (1, [1]), (3, [1, 2, 3]), (5, [1, 2, 3, 4, 5]), (20, [1, 2, 3, 4, 6, 9, 13, 19, 20])],
 )
-def test_numbers_of_features_that_are_changed_together(most, sizes):
-    assert _sizes(most) == sizes
+def test_numbers_of_features_that_are_changed_together(most, expected):
+    assert sizes(most) == expected

@@ -24,6 +24,8 @@ FORMAT, VERSION = "whyflag attribution", 1
 HEAD = "attribution"  # the name of the JSON among the arrays
 REPAIR = "repair/"  # where those of its repair are
 PLAIN = (str, int, float, bool, type(None))
+# What is written in a way of its own, or not at all.
+NOT_PLAIN = ("members", "repairer", "repaired", "codecs", "calibration", "originals")
 # The arrays and their shapes: rows n, players p, columns d.
 SHAPES = {
     "values": "np",
@@ -201,7 +203,7 @@ def _pack(attribution: Attribution, arrays: dict[str, Any], where: str) -> dict[
         value = getattr(attribution, each.name)
         if isinstance(value, np.ndarray):
             arrays[where + each.name] = value
-        elif each.name not in ("members", "repairer", "repaired", "codecs", "calibration"):
+        elif each.name not in NOT_PLAIN:
             told[each.name] = _plain(value)
     told["row_names"] = [_pack_name(name) for name in attribution.row_names]
     told["redacted"] = sorted(attribution.redacted)

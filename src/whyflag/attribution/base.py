@@ -19,6 +19,7 @@ from whyflag.contributions import Contributions
 from whyflag.records import per_row, select_rows
 from whyflag.repair import Repair, Repairer
 from whyflag.table.codec import Codec, State, States
+from whyflag.table.originals import Originals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,8 @@ class Attribution(Contributions):
         added: What cells that no normal row has add to the score, (n, p); None: there are none.
         states: What the cells are, as `State`s, (n, p): a gap, say, for which another value stands
             in. None: all are what their columns usually hold.
+        originals: What such cells are, as they came, and what asks the detector of them; None:
+            there are none, or they are not known, as of one that was loaded.
         redacted: Columns whose values are not shown in sentences, pages, tables and JSON. The
             arrays still have them, and so has a file that `save` writes.
         method: The method's name.
@@ -71,6 +74,7 @@ class Attribution(Contributions):
     codecs: Mapping[str, Codec] = field(default_factory=dict)
     added: Matrix | None = per_row(default=None)
     states: States | None = per_row(default=None)
+    originals: Originals | None = per_row(default=None)
     redacted: frozenset[str] = frozenset()
     method: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -107,7 +111,13 @@ class Attribution(Contributions):
         told = (State.USUAL, State.NEGATIVE)
         unknown = None if self.states is None else ~np.isin(self.states, told)
         found = self.repairer(
-            self.data, self.scores, self.shares, self.row_names, self.added, unknown
+            self.data,
+            self.scores,
+            self.shares,
+            self.row_names,
+            self.added,
+            unknown,
+            self.originals,
         )
         return replace(found, gaps=gaps)
 

@@ -8,7 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from whyflag.attribution.base import Attribution
-from whyflag.records import join_rows
+from whyflag.records import join_rows, select_rows
+from whyflag.table.originals import Originals
+
+NONE = np.zeros(0, dtype=np.int64)
 
 
 def concatenate(parts: Sequence[Attribution]) -> Attribution:
@@ -21,7 +24,10 @@ def concatenate(parts: Sequence[Attribution]) -> Attribution:
                 "Attributions under one another must have the same features in the same order, got "
                 f"{list(parts[0].feature_names)} and {list(part.feature_names)}."
             )
-    parts = [_with_cells(part) for part in parts] if any(map(_has_cells, parts)) else parts
+    if any(map(_has_cells, parts)):
+        known = [part.originals for part in parts if part.originals is not None]
+        none = select_rows(known[0], NONE) if known else None
+        parts = [_with_cells(part, none) for part in parts]
     members = tuple(
         concatenate(same) for same in zip(*(part.members for part in parts), strict=True)
     )
@@ -32,8 +38,10 @@ def _has_cells(part: Attribution) -> bool:
     return part.added is not None or part.states is not None or part.shown is not None
 
 
-def _with_cells(part: Attribution) -> Attribution:
+def _with_cells(part: Attribution, originals: Originals | None) -> Attribution:
     """The attribution with what is said of cells that are not usual, where it has none."""
+    if part.originals is None and originals is not None:
+        part = replace(part, originals=originals.at(NONE, len(part)))
     usual = np.zeros(part.values.shape)
     return replace(
         part,

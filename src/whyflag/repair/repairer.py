@@ -14,6 +14,7 @@ from whyflag.batches import batches
 from whyflag.domain import Domain
 from whyflag.progress import work
 from whyflag.records import join_rows, select_rows
+from whyflag.repair.as_they_came import repair_as_they_came
 from whyflag.repair.context import Context, context_of
 from whyflag.repair.digits import ends_in_few_digits, in_few_digits
 from whyflag.repair.foreign import with_foreign
@@ -21,9 +22,11 @@ from whyflag.repair.known import Known
 from whyflag.repair.ranges import ranges
 from whyflag.repair.record import Alternative, Doubt, Repair
 from whyflag.repair.search import Found, Search
+from whyflag.repair.standing import Standing
 from whyflag.repair.trials import Trials
 from whyflag.score import Score, evaluate
 from whyflag.table.codec import Codec
+from whyflag.table.originals import Originals
 
 MOST_ALTERNATIVES = 3
 ENOUGH = 50  # normal rows that say how far from one another normal rows are
@@ -49,6 +52,16 @@ class Repairer:
     rows: Matrix | None
     codecs: Mapping[str, Codec] = field(default_factory=dict)
 
+    @property
+    def alarm(self) -> float:
+        """The score to come down to."""
+        return self._known.alarm
+
+    @property
+    def movable(self) -> BoolVector:
+        """The features that can be repaired, (p,)."""
+        return self._known.values.movable
+
     @cached_property
     def _known(self) -> Known:
         return Known(self.score, self.domain, self.rows)
@@ -61,40 +74,66 @@ class Repairer:
         row_names: Sequence[Any],
         added: Matrix | None = None,
         unknown: BoolMatrix | None = None,
+        originals: Originals | None = None,
     ) -> Repair:
         """Repair rows (n, d) with these scores and shares of their features, (n, p).
 
         `added` is what cells that no normal row has add to the scores, (n, p). In the rows other
         values stand for them. Where these are no more than typical ones, in the features `unknown`,
-        bool (n, p), their repair is what the rest of the row leads one to expect.
+        bool (n, p), their repair is what the rest of the row leads one to expect. Where the
+        detector takes such cells as they came, `originals`, it is asked.
         """
+        if originals is not None and added is not None and originals.some.any():
+            asked, others = np.flatnonzero(originals.some), np.flatnonzero(~originals.some)
+            parts = [
+                repair_as_they_came(
+                    self,
+                    X[asked],
+                    scores[asked],
+                    shares[asked],
+                    [row_names[i] for i in asked.tolist()],
+                    added[asked],
+                    select_rows(originals, asked),
+                ),
+                self(
+                    X[others],
+                    scores[others],
+                    shares[others],
+                    [row_names[i] for i in others.tolist()],
+                    added[others],
+                    None if unknown is None else unknown[others],
+                ),
+            ]
+            return select_rows(join_rows(parts), np.argsort(np.concatenate([asked, others])))
         if added is not None and added.any():
             # Cells that are replaced whatever the rest of the row is.
             replaced = added > self._known.alarm - self._known.normal_scores.min()
-            filled, before, tried = self._filled(
+            filled, before, tried = self.filled(
                 X,
                 scores - added.sum(axis=1),
                 replaced if unknown is None else replaced & unknown,
             )
             odd = (added != 0).any(axis=1)  # n
-            seen = self._of(filled, before, shares, row_names, ~odd)
-            seen = self._with_ranges(seen, replaced)
+            seen = self.of_known(filled, before, shares, row_names, ~odd)
+            seen = self.with_ranges(seen, replaced)
             seen = replace(seen, data=X, evaluations=seen.evaluations + tried)
             return with_foreign(seen, scores, added)
-        return self._of(X, scores, shares, row_names, np.ones(len(X), dtype=np.bool_))
+        return self.of_known(X, scores, shares, row_names, np.ones(len(X), dtype=np.bool_))
 
-    def _of(
+    def of_known(
         self,
         X: Matrix,
         scores: Vector,
         shares: Matrix,
         row_names: Sequence[Any],
         compared: BoolVector,
+        standing: Standing | None = None,
     ) -> Repair:
         """The repair of rows whose cells are all known.
 
         Of those that raise no alarm but are unlike normal rows some are told what would be like
-        them, (n,); of the others it is only said.
+        them, (n,); of the others it is only said. `standing` asks the detector of rows with cells
+        for which others stand in.
         """
         whole = self._unchanged(X, scores, row_names)
         flagged = scores > self._known.alarm
@@ -106,17 +145,24 @@ class Repairer:
         unlike &= compared
         some = [flagged, unlike, ~flagged & ~unlike]
         parts = []
+
+        def repaired(now: Repair, shares: Matrix, rows: IntVector) -> Repair:
+            return self._repair(now, shares, standing and select_rows(standing, rows))
+
+        def towards_normal(now: Repair, shares: Matrix, _: IntVector) -> Repair:
+            return self._towards_normal(now, shares)
+
         with work("looking for normal values", "row", int((flagged | unlike).sum())) as bar:
-            for which, search in zip(some, (self._repair, self._towards_normal), strict=False):
+            for which, search in zip(some, (repaired, towards_normal), strict=False):
                 for batch in batches(int(which.sum()), EACH * X.shape[1]):
                     chosen = np.flatnonzero(which)[batch]
-                    parts.append(search(select_rows(whole, chosen), shares[chosen]))
+                    parts.append(search(select_rows(whole, chosen), shares[chosen], chosen))
                     bar.update(len(chosen))
         order = np.concatenate([np.flatnonzero(which) for which in some])
         parts.append(select_rows(whole, np.flatnonzero(some[-1])))
         return select_rows(join_rows(parts), np.argsort(order))
 
-    def _filled(
+    def filled(
         self, X: Matrix, scores: Vector, unknown: BoolMatrix
     ) -> tuple[Matrix, Vector, IntVector]:
         """Rows with what is expected in these features, their scores, and how many were tried.
@@ -134,11 +180,13 @@ class Repairer:
             filled[i], scores[i], n_tried[i] = tried[best], found[best], len(tried)
         return filled, scores, n_tried
 
-    def _with_ranges(self, repair: Repair, features: BoolMatrix) -> Repair:
+    def with_ranges(
+        self, repair: Repair, features: BoolMatrix, standing: Standing | None = None
+    ) -> Repair:
         """How far numbers of more features of repaired rows can be moved."""
         quiet = (repair.scores <= self._known.alarm)[:, None]
         columns = (features & ~repair.changed & quiet) @ self.domain.membership  # n x d
-        trials = Trials(self.score, self.domain.membership, len(repair))
+        trials = Trials(self.score, self.domain.membership, len(repair), standing)
         numbers = columns & ~self._known.patterned
         lower, upper = self._ranges(repair.rows, numbers, trials)
         return replace(
@@ -173,9 +221,10 @@ class Repairer:
             codecs=self.codecs,
         )
 
-    def _repair(self, now: Repair, shares: Matrix) -> Repair:
+    def _repair(self, now: Repair, shares: Matrix, standing: Standing | None = None) -> Repair:
         """The repair of rows that raise an alarm."""
-        trials = Trials(self.score, self.domain.membership, len(now))
+        trials = Trials(self.score, self.domain.membership, len(now), standing)
+        foreign = np.zeros(shares.shape, np.bool_) if standing is None else standing.foreign
         search = Search(
             self._known.values,
             trials,
@@ -199,7 +248,8 @@ class Repairer:
             choices=tuple(self._choices(found, i, trials) for i in range(len(now))),
             alternatives=tuple(self._alternatives(found, i, shares[i]) for i in range(len(now))),
             contexts=tuple(
-                self._context(now.data[i], found, i, shares[i], trials) for i in range(len(now))
+                self._context(now.data[i], found, i, shares[i], trials, foreign[i])
+                for i in range(len(now))
             ),
             doubts=now.doubts | self._doubts(found, quiet),
             evaluations=trials.count,
@@ -285,17 +335,24 @@ class Repairer:
         )
 
     def _context(
-        self, x: Vector, found: Found, i: int, shares: Vector, trials: Trials
+        self,
+        x: Vector,
+        found: Found,
+        i: int,
+        shares: Vector,
+        trials: Trials,
+        foreign: BoolVector,
     ) -> Context | None:
-        """What makes the first repaired value odd."""
-        if not found.changed[i].any():
+        """What makes the first repaired value odd; what only stands in makes none odd."""
+        changed = found.changed[i] & ~foreign
+        if not changed.any():
             return None
-        changed = found.changed[i]
         feature = int(np.argmax(np.where(changed, shares, -1.0)))
         # Of several wrong values none makes another odd.
         odd = np.where(self.domain.membership[feature], x, found.rows[i])
+        sound = ~found.changed[i] & ~foreign
         return context_of(
-            odd, found.rows[i], feature, ~changed, i, self._known.expected, trials, self.domain
+            odd, found.rows[i], feature, sound, i, self._known.expected, trials, self.domain
         )
 
     def _doubts(self, found: Found, quiet: BoolVector) -> IntVector:

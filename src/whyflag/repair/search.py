@@ -97,7 +97,7 @@ class Search:
         movable = self.values.movable
         order = np.argsort(-np.where(movable, shares, -1.0), axis=1, kind="stable")  # n x p
         steps, changed = X.copy(), np.zeros(shares.shape, dtype=np.bool_)
-        for k in _sizes(int(movable.sum())):
+        for k in sizes(int(movable.sum())):
             if not len(which):
                 return
             tried = []  # r x c x d
@@ -197,7 +197,7 @@ class Search:
             found.changed[some[spare], its[spare]] = False
 
 
-def _sizes(most: int) -> list[int]:
+def sizes(most: int) -> list[int]:
     """How many features are changed together: 1, 2, 3, 4, 6, 9, 13 …, and at last all."""
     sizes = [1]
     while sizes[-1] < most:

@@ -8,6 +8,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
 from whyflag.batches import CALL, batch_size
+from whyflag.repair.standing import Standing
 from whyflag.score import Score, evaluate
 
 
@@ -19,10 +20,13 @@ class Trials:
         score: The anomaly score.
         membership: Which columns each feature has, (p, d).
         n: The number of rows that are repaired.
+        standing: What asks the detector of them, if it takes cells of them as they came.
     """
 
-    def __init__(self, score: Score, membership: BoolMatrix, n: int) -> None:
-        self.membership = membership
+    def __init__(
+        self, score: Score, membership: BoolMatrix, n: int, standing: Standing | None = None
+    ) -> None:
+        self.membership, self._standing = membership, standing
         self.count: IntVector = np.zeros(n, dtype=np.int64)
         self._score = score
 
@@ -31,6 +35,8 @@ class Trials:
         np.add.at(self.count, owner, 1)
         if not len(points):
             return np.empty(0)
+        if self._standing is not None and self._standing.is_asked:
+            return self._standing(points, owner)
         return evaluate(self._score, points, chunk=batch_size(points.shape[1], CALL))
 
     def of_features(

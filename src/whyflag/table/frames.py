@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import pandas as pd
 
-from whyflag.arrays import IntMatrix, Matrix, Vector
+from whyflag.arrays import BoolMatrix, IntMatrix, Matrix, Vector
 from whyflag.records import per_row
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, is_frame
 from whyflag.table.likeness import like
-from whyflag.table.raw import RawColumn, object_cells
+from whyflag.table.originals import CellsOfRows
+from whyflag.table.raw import RawColumn, object_cells, with_others
 from whyflag.table.raw_choices import RawChoices
 from whyflag.table.raw_numbers import RawNumbers, number_cells
 from whyflag.table.raw_times import RawTimes, is_time, time_cells
@@ -166,6 +167,27 @@ class Frames:
             cells[name] = codec.cells(Z[:, begin:end])
             begin = end
         return like(self.example, {**cells, **(instead or {})}, len(Z))
+
+    def frame_with(self, Z: Matrix, cells: CellsOfRows) -> Any:
+        """The same where rows have some cells, n, instead."""
+        instead: dict[str, Cells] = {}
+        begin = 0
+        for name, codec, encoded in zip(self.names, self.codecs, self._encoded, strict=True):
+            end = begin + len(encoded)
+            which = [i for i, row in enumerate(cells) if name in row]
+            if which:
+                usual = codec.cells(Z[:, begin:end])
+                instead[name] = with_others(usual, which, [cells[i][name] for i in which])
+            begin = end
+        return self.frame(Z, instead)
+
+    def cells_at(self, X: Any, where: BoolMatrix) -> tuple[dict[str, Any], ...]:
+        """Some cells as they came, by column, n."""
+        columns, _ = columns_of(X, columns=self._all_names)
+        found: list[dict[str, Any]] = [{} for _ in range(len(where))]
+        for i, j in np.argwhere(where).tolist():
+            found[i][self.names[j]] = columns[self.names[j]].iloc[i]
+        return tuple(found)
 
     def cells_of(self, X: Any, j: int) -> dict[str, Cells]:
         """The cells of one column that counts, as they came, by its name."""

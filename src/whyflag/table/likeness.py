@@ -55,7 +55,8 @@ def like(example: Any, cells: Mapping[str, Cells], n: int) -> Any:
 def _listed(cells: Cells) -> Any:
     if cells.dtype.kind == "f":
         return [None if each != each else each for each in cells.tolist()]
-    return cells if cells.dtype.kind in "mM" else cells.tolist()
+    # What is no time is none in a list; polars takes it for a number that it can not hold.
+    return cells if cells.dtype.kind in "mM" and not np.isnat(cells).any() else cells.tolist()
 
 
 def _arrow(cells: Cells, kind: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +61,25 @@ def gaps_in(cells: Cells) -> NDArray[np.bool_]:
     if cells.dtype.kind == "f":
         return np.isnan(cells)
     return np.array([each is None or each != each for each in cells.tolist()], dtype=np.bool_)
+
+
+def with_others(cells: Cells, which: Sequence[int], others: Sequence[Any]) -> Cells:
+    """Cells with others in some places: what is neither a number nor a gap, as it came."""
+    import pandas as pd
+
+    gaps = [bool(pd.isna(each)) for each in others]
+    if cells.dtype.kind in "mM" and all(gaps):
+        found, others = cells.copy(), [np.array("NaT", dtype=cells.dtype)] * len(gaps)
+    elif cells.dtype.kind == "f" and all(
+        is_gap or isinstance(each, Real) for each, is_gap in zip(others, gaps, strict=True)
+    ):
+        found = cells.copy()
+        others = [np.nan if gap else each for each, gap in zip(others, gaps, strict=True)]
+    else:
+        found = cells.astype(object)
+    for i, each in zip(which, others, strict=True):
+        found[i] = each
+    return found
 
 
 def states_of(known: NDArray[np.bool_], gaps: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -13,6 +13,7 @@ from whyflag.records import per_row
 from whyflag.table.codec import Codec, States
 from whyflag.table.holders import columns_of, in_hand, is_frame
 from whyflag.table.number_texts import written_numbers
+from whyflag.table.originals import Originals
 
 
 @final
@@ -29,6 +30,7 @@ class Table:
     added: Matrix | None = per_row(default=None)
     # n x p: what cells are, as `State`s; other values stand in for those that are not usual
     states: States | None = per_row(default=None)
+    originals: Originals | None = per_row(default=None)  # what these cells are, as they came
     codecs: Mapping[str, Codec] = field(default_factory=dict)  # how values are written, by player
     redacted: frozenset[str] = frozenset()  # columns whose values are shown to nobody
 
