@@ -14,7 +14,7 @@ def run(*arguments):
 
 
 def fit(folder, content, *options):
-    (folder / "t.csv").write_text(content)
+    (folder / "t.csv").write_text(content, encoding="cp1252")
     said = run("fit", folder / "t.csv", "--detector", "gmm", "-o", folder / "m", *options)
     assert said.exit_code == 0, said.output
     return said.stderr
@@ -27,6 +27,7 @@ def total():
 # A file, the option that its line names, what is told, and how many rows there are then.
 TOLD = {
     "separator": ("a;b\n" + ROWS, "--separator", ["--separator", ";"], 60),
+    "encoding": ("ä,b\n" + ROWS.replace(";", ","), "--encoding", ["--encoding", "latin-1"], 60),
     "titles": ("Report\na;b\n" + ROWS, "--header", ["--header", "2"], 60),
     "units": ("a;b\nkg;m\n" + ROWS, "--header", ["--header", "1-2"], 60),
     "units that are a row": ("a;b\nkg;m\n" + ROWS, "--header", ["--header", "1"], 61),
@@ -60,7 +61,8 @@ def test_what_fit_was_told_holds_for_later_files_unless_they_are_told_otherwise(
         (["--header", "0"], "--header is given as a line (3), as lines (3-4) or as none, got '0'"),
         (["--header", "4-3"], "got '4-3'"),
         (["--header", "99"], "line 99 is told to have the names of the columns, and it has 61"),
-        (["--separator", ";;"], "--separator: a separator should be one character"),
+        (["--separator", ";;"], "a separator should be one character"),
+        (["--encoding", "klingon"], "no encoding 'klingon' is known: 'utf-8', 'cp1252'"),
     ],
 )
 def test_what_can_not_be_is_said(tmp_path, options, message):

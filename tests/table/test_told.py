@@ -33,6 +33,7 @@ OTHERWISE = {
     "lines below the names": ("x,y,z\nu,v,w\n\n" + ROWS, {"header": 1, "below": 2}, "xyz", 4),
     "names of two lines": ('"x\n",y,z\nu,v,w\n' + ROWS, {"header": 1, "below": 2}, "xyz", 4),
     "a separator": (ROWS.replace(",", "^"), {"separator": "^", "header": 0, "below": 0}, None, 4),
+    "an encoding": (b"x,y,z\nK\xe4se,1,2\n" + ROWS.encode(), {"encoding": "cp1252"}, "xyz", 5),
     "a sheet": (workbook, {"sheet": "more"}, "yb", 2),
     "a row of a sheet": (workbook, {"header": 3, "below": 1, "sheet": "Sheet"}, "xa", 2),
 }
@@ -48,6 +49,7 @@ def test_what_is_told_holds_and_nothing_is_assumed(tmp_path, content, told, name
 REFUSED = {
     "beyond the file": (ROWS, {"header": 9}, "line 9 is told .* and it has 4 lines"),
     "an empty line": ("\n" + ROWS, {"header": 1}, "line 1 is told .* and is empty"),
+    "an encoding that does not fit": (b"x,y,z\nK\xe4se,1,2\n", {"encoding": "utf-8"}, "no text"),
     "no such sheet": (workbook, {"sheet": "x"}, "no sheet 'x': it has 'Sheet', 'more'"),
     "beyond the sheet": (workbook, {"header": 9}, "row 9 is told .* 'Sheet' has 6"),
     "an empty row": (workbook, {"header": 2}, "row 2 of 'Sheet' is told .* is empty"),
@@ -77,7 +79,7 @@ def test_what_is_assumed_says_what_it_is_about(tmp_path):
 
 
 def test_later_files_find_the_names_by_themselves():
-    told = Told(";", 3, 1, "more")
-    assert told.kept == Told(";", None, 1, "more")
+    told = Told(";", 3, 1, "more", "cp1252")
+    assert told.kept == Told(";", None, 1, "more", "cp1252")
     assert Told(header=0, below=0).kept == Told(header=0, below=0)
-    assert Told(header=2, below=0).over(told.kept) == Told(";", 2, 0, "more")
+    assert Told(header=2, below=0).over(told.kept) == Told(";", 2, 0, "more", "cp1252")

@@ -28,6 +28,7 @@ OPTIONS = {
     "type": "--type",
     "header": "--header",
     "separator": "--separator",
+    "encoding": "--encoding",
     "sheet": "--sheet",
     "totals": "--keep-totals",
 }

@@ -10,6 +10,7 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
+    Encoding,
     Header,
     ModelFolder,
     OnlyFlagged,
@@ -42,6 +43,7 @@ def explain(
     query: Query = None,
     sheet_name: SheetName = None,
     separator: Separator = None,
+    encoding: Encoding = None,
     header: Header = None,
     method: Annotated[
         list[str] | None,
@@ -81,7 +83,7 @@ def explain(
         shown=True,
         most=MOST_ROWS if kind == Format.HTML else None,
         query=query,
-        told=told_of(separator, header, sheet_name),
+        told=told_of(separator, encoding, header, sheet_name),
         redact=redact,
     )
     if kind != Format.HTML:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from whyflag.cli.console import Notes, errors_in_a_line, say
-from whyflag.cli.options import Header, Query, Quiet, RowsFile, Separator, SheetName, told_of
+from whyflag.cli.options import (
+    Encoding,
+    Header,
+    Query,
+    Quiet,
+    RowsFile,
+    Separator,
+    SheetName,
+    told_of,
+)
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ def fit(
     query: Query = None,
     sheet_name: SheetName = None,
     separator: Separator = None,
+    encoding: Encoding = None,
     header: Header = None,
     keep_totals: Annotated[
         bool,
@@ -108,7 +118,7 @@ def fit(
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
     name = name_of(rows)
-    layout = told_of(separator, header, sheet_name)
+    layout = told_of(separator, encoding, header, sheet_name)
     parts = read_sheets(rows, query=query, told=layout)
     sheet = Sheet.join([part.packed() for part in parts])
     sheet = sheet if keep_totals else without_totals(sheet)

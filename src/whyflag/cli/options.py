@@ -36,6 +36,10 @@ Separator = Annotated[
         "--separator", metavar="MARK", help="What stands between fields, such as ';', or 'tab'."
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Of a file of text, such as utf-8 or cp1252."),
+]
 Header = Annotated[
     str | None,
     typer.Option(
@@ -67,7 +71,9 @@ RawTexts = Annotated[
 ]
 
 
-def told_of(separator: str | None, header: str | None, sheet: str | None) -> Told:
+def told_of(
+    separator: str | None, encoding: str | None, header: str | None, sheet: str | None
+) -> Told:
     """How a file is written, by these options."""
     from whyflag.table.told import Told
 
@@ -86,6 +92,6 @@ def told_of(separator: str | None, header: str | None, sheet: str | None) -> Tol
             )
     mark = {"tab": "\t", "\\t": "\t"}.get(separator or "", separator)
     try:
-        return Told(mark, first, below, sheet)
+        return Told(mark, first, below, sheet, encoding)
     except ValueError as error:
-        raise ValueError(f"--separator: {error}.") from None
+        raise ValueError(f"{error}.") from None

@@ -9,6 +9,7 @@ import typer
 
 from whyflag.cli.console import errors_in_a_line, say
 from whyflag.cli.options import (
+    Encoding,
     Header,
     ModelFolder,
     OnlyFlagged,
@@ -34,6 +35,7 @@ def score(
     query: Query = None,
     sheet_name: SheetName = None,
     separator: Separator = None,
+    encoding: Encoding = None,
     header: Header = None,
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
@@ -57,7 +59,7 @@ def score(
         rows,
         only_flagged=only_flagged,
         query=query,
-        told=told_of(separator, header, sheet_name),
+        told=told_of(separator, encoding, header, sheet_name),
         redact=redact,
     )
     told = loaded.calibration.told

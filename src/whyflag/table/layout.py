@@ -21,6 +21,7 @@ SEPARATORS = (",", ";", "\t", "|")
 MOST_ABOVE = 30  # records above the names of columns
 TELLING = 1000  # records by which a file is recognised
 NEARLY_ALL = 0.9
+UNMARKED = "cp1252"  # what is no UTF-8 is taken for
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins as UTF-16 does
@@ -71,13 +72,15 @@ def layout_of(
         told: How the file is written, so far as it is told.
         whole: Whether these are all bytes of the file; otherwise the last line may be cut off.
     """
-    encoding = encoding_of(head)
+    encoding = _told_encoding(head, told.encoding) if told.encoding else encoding_of(head)
     lines = head.decode(encoding, errors="replace").splitlines(keepends=True)
     if len(lines) > 2 and not whole:
         lines.pop()
     separator = told.separator or _separator(lines, expected)
     records, ends = _records(lines, separator)
     notes: list[str] = []
+    if told.encoding is None and encoding == UNMARKED and not expected:
+        notes.append(Assumed("it is no UTF-8, and read as Windows-1252", "encoding"))
     if told.separator is None:
         _refuse_aligned(lines, records)
         if separator != "," and not expected:
@@ -229,8 +232,14 @@ def encoding_of(head: bytes) -> str:
         # A character of several bytes may be cut off at the end.
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252"
+        return UNMARKED
     return "utf-8"
+
+
+def _told_encoding(head: bytes, told: str) -> str:
+    """The encoding that is told, by its usual name, and without the mark that may come first."""
+    name = codecs.lookup(told).name
+    return "utf-8-sig" if name == "utf-8" and head.startswith(codecs.BOM_UTF8) else name
 
 
 def _separator(lines: Sequence[str], expected: Sequence[str] = ()) -> str:

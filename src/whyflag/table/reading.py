@@ -130,4 +130,4 @@ def _sheets(
     sheets = read_lines(
         file, head, whole=whole, expected=expected, numbers=numbers, others=others, told=told
     )
-    return told.noting(sheets, ("header", "separator"))
+    return told.noting(sheets, ("header", "separator", "encoding"))

@@ -8,7 +8,12 @@ from typing import Any, final
 
 from whyflag.table.sheet import Sheet
 
-TOLD = {"separator": "separator", "header": "line of names", "sheet": "sheet"}
+TOLD = {
+    "separator": "separator",
+    "header": "line of names",
+    "sheet": "sheet",
+    "encoding": "encoding",
+}
 
 
 @final
@@ -17,7 +22,7 @@ class Assumed(str):
 
     Attributes:
         about: What it is about, so that a reader can be told how to say it otherwise: "header",
-            "separator", "sheet", "totals", "type" (of a column) or "id".
+            "separator", "encoding", "sheet", "totals", "type" (of a column) or "id".
     """
 
     about: str
@@ -45,12 +50,14 @@ class Told:
             is a row. In a workbook, the row of the sheet.
         below: How many lines below that of the names, such as one of units, are no rows.
         sheet: The name of a workbook's sheet.
+        encoding: How characters are written, by a name that Python knows ("cp1252").
     """
 
     separator: str | None = None
     header: int | None = None
     below: int | None = None
     sheet: str | None = None
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         mark = self.separator
@@ -64,6 +71,11 @@ class Told:
             raise ValueError(
                 "a separator should be one character, and no letter, digit or quote, got "
                 f"{str(mark)!r}"
+            )
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise ValueError(
+                f"no encoding {str(self.encoding)!r} is known: 'utf-8', 'cp1252' (Windows) and "
+                "'latin-1' are some"
             )
         for name in ("header", "below"):
             value = getattr(self, name)
@@ -83,6 +95,7 @@ class Told:
             lines.header,
             lines.below,
             self.sheet or other.sheet,
+            self.encoding or other.encoding,
         )
 
     def noting(self, sheets: Iterator[Sheet], used: Collection[str]) -> Iterator[Sheet]:
@@ -104,6 +117,14 @@ class Told:
     def from_json(cls, content: Mapping[str, Any]) -> Told:
         """What `to_json` wrote."""
         return cls(**content)
+
+
+def _is_encoding(name: object) -> bool:
+    """Whether this is the name of a way to write characters."""
+    try:
+        return isinstance(name, str) and "a".encode(name).decode(name) == "a"
+    except (LookupError, ValueError):
+        return False
 
 
 NOTHING = Told()

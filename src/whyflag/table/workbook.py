@@ -58,7 +58,7 @@ def read_workbook(
         content,
         whole=True,
         expected=expected,
-        told=replace(told, separator=","),
+        told=replace(told, separator=",", encoding="utf-8"),
     ):
         yield Sheet(sheet.cells, sheet.numbers, None, (*sheet.notes, *notes))
         notes = ()
