@@ -226,3 +226,30 @@ def test_a_foreign_cell_is_repaired_whatever_else_is():
     assert said.repair.before == pytest.approx(said.scores)
     assert model.score(Table(said.repair.rows)) == pytest.approx(said.repair.scores)
     assert said.repair.alternatives == ((), (), ())
+
+
+def test_what_else_is_in_the_folder_is_left_alone(model, tmp_path):
+    mine = tmp_path / "m" / "parts-catalogue" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    (tmp_path / "m" / "parts-list.csv").write_text("a,b")
+    model.save(tmp_path / "m")
+    model.save(tmp_path / "m")
+    assert mine.read_text() == "mine"
+    assert len([each for each in (tmp_path / "m").iterdir() if each.is_dir()]) == 2
+    assert Model.load(tmp_path / "m").threshold == model.threshold
+
+
+@pytest.mark.parametrize("refits", [0, 2])
+def test_tables_are_read_by_the_schema_wherever_they_are_given(refits):
+    model = fitted(("near",))
+    table = pd.DataFrame({"size": [5.0, 5.0], "weight": [0.0, 30.0], "colour": ["green", "red"]})
+    read = model.read(table)
+    explain = model.explainer(refits=refits)
+    for given in (table, read, read.rows):
+        assert (model.score(given) == model.score(read.rows)).all()
+        assert (explain(given).scores == model.score(read.rows)).all()
+    assert explain(table).top(1)["observed"].tolist() == ["green (not seen before)", "30"]
+    # Numbers alone do not know what was written; they say what stands in for no number.
+    assert explain(read).top(1)["observed"].tolist() == ["not seen before", 30.0]
+    assert "colour is not seen before" in explain(read).sentences()[0]

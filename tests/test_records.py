@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from whyflag.records import join_rows, per_row, select_rows
+from whyflag.records import join_rows, per_row, positions, select_rows
 
 
 @dataclass(frozen=True)
@@ -62,3 +62,17 @@ def test_records_of_which_some_lack_a_field_are_not_joined(turn):
 
 def test_a_field_without_the_mark_is_no_row_field():
     assert select_rows(make(1, 2, setting="ab"), np.array([1])).setting == "ab"
+
+
+@pytest.mark.parametrize(
+    ("rows", "chosen"),
+    [(-1, [3]), (slice(1, 3), [1, 2]), ([2, 0], [2, 0]), ([True, False, False, True], [0, 3])],
+)
+def test_rows_are_chosen_by_position(rows, chosen):
+    assert positions(rows, 4).tolist() == chosen
+
+
+@pytest.mark.parametrize("rows", ["B004", [[0]]])
+def test_what_is_no_position_is_refused(rows):
+    with pytest.raises(IndexError, match="Rows are chosen by position"):
+        positions(rows, 4)

@@ -82,10 +82,16 @@ class Ensemble:
             threshold=threshold,
         )
         chosen = [get_method(method) for method in methods]
-        allowed = [method for method in chosen if method.applies_to(prepared.score)]
+        without = prepared.rows is None
+        allowed = [
+            method
+            for method in chosen
+            if method.applies_to(prepared.score) and not (without and method.needs_background)
+        ]
         if not allowed:
             named = ", ".join(method.name for method in chosen)
-            raise TypeError(f"None of the methods {named} applies to {prepared.score.name}.")
+            rows = " without normal rows" if without else ""
+            raise TypeError(f"None of the methods {named} applies to {prepared.score.name}{rows}.")
         return cls([Explainer(prepared, method=method, n_jobs=n_jobs) for method in allowed])
 
     def __init__(self, explainers: Sequence[Explainer]) -> None:
@@ -235,7 +241,7 @@ def _averaged(members: Sequence[Attribution], lead: Attribution) -> Attribution:
 def _added(members: Sequence[Attribution]) -> Matrix | None:
     """What cells that no normal row has add to the scores on average, each in its unit."""
     known = [member.added / member.unit for member in members if member.added is not None]
-    return np.mean(known, axis=0) if len(known) == len(members) else None
+    return np.sum(known, axis=0) / len(members) if known else None
 
 
 @final

@@ -110,7 +110,7 @@ class Explainer:
             fixed=fixed,
             threshold=threshold,
         )
-        self.method = get_method(method or default_method(self.prepared.rows))
+        self.method = get_method(default_method(self.prepared.rows) if method is None else method)
         self._bound = self.method.bind(self.prepared)
         self._chunk_size = chunk_size
         minima = (self.domain.n_players + 1) * self.domain.n_columns

@@ -207,7 +207,7 @@ class Intake:
         if self.frames is None or not self.frames.empty:
             return
         columns = columns_of(X, name)[0] if is_frame(X) else {}
-        for each in set(self.frames.empty) & set(columns):
+        for each in filter(columns.__contains__, self.frames.empty):
             some = np.flatnonzero(columns[each].notna().to_numpy() & ~states.any(axis=1))
             if not len(some):
                 continue

@@ -37,6 +37,7 @@ from whyflag.table.told import NOTHING, Told
 
 FORMAT, VERSION = "whyflag model", 4
 JSON, ROWS, DETECTOR, PARTS = "model.json", "rows.npz", "detector", "parts-"
+IS_PARTS = re.compile(f"{PARTS}[0-9a-f]{{16}}").fullmatch
 FILES = (ROWS, f"{DETECTOR}/detector.json", f"{DETECTOR}/arrays.npz")
 DEFAULT = NEAR.name
 MOST_ROWS = 10_000  # normal rows that a model keeps, if it must
@@ -135,8 +136,9 @@ class Model:
         added = np.where(encoded.foreign, self.surcharge, 0.0)
         return replace(encoded, rows=replace(encoded.rows, added=added))
 
-    def score(self, rows: Table) -> Vector:
-        """Score rows that `read` gave: what the detector finds, and foreign cells, (n,)."""
+    def score(self, rows: Any) -> Vector:
+        """Score a table, or rows that `read` gave: by the detector and foreign cells, (n,)."""
+        rows = self._rows(rows)
         chunk = batch_size(rows.values.shape[1], CALL)
         scores = evaluate(self.detector.to_score(), rows.values, chunk)
         return scores if rows.added is None else scores + rows.added.sum(axis=1)
@@ -144,7 +146,7 @@ class Model:
     def explainer(
         self, methods: Sequence[str] = (), n_jobs: int = 1, refits: int = 0
     ) -> Explainer | Ensemble:
-        """What explains encoded rows, by these methods or those that the model was made for.
+        """What explains tables, by these methods or those that the model was made for.
 
         `n_jobs` and `refits` are those of `Explainer`; a model that is fitted anew needs rows, and
         one method.
@@ -159,8 +161,21 @@ class Model:
         if refits:
             return self._refitted(chosen, n_jobs, refits)
         prepared = prepare(self.detector, self.rows, domain=self.domain, threshold=self.calibration)
+        prepared = replace(prepared, read_first=self._shown_rows)
         explainers = [Explainer(prepared, method=method, n_jobs=n_jobs) for method in chosen]
         return explainers[0] if len(explainers) == 1 else Ensemble(explainers)
+
+    def _rows(self, X: Any) -> Any:
+        """A table as `read` gives it; what has been read, or is an array of numbers, as it is."""
+        if isinstance(X, Encoded):
+            return X.rows
+        return X if isinstance(X, (Table, np.ndarray)) else self.read(X).rows
+
+    def _shown_rows(self, X: Any) -> Any:
+        """The same, with what people should see of the cells of a table."""
+        rows = self._rows(X)
+        is_read = rows is X or isinstance(X, Encoded)
+        return rows if is_read else replace(rows, shown=self.schema.shown(X))
 
     def _refitted(self, chosen: Sequence[Method], n_jobs: int, refits: int) -> Explainer:
         if len(chosen) > 1:
@@ -168,7 +183,7 @@ class Model:
         if self.rows is None:
             raise NoNormalRowsError("Refits need normal rows, and this model has kept none.")
         frame = pd.DataFrame(self.rows, columns=list(self.schema.encoded_columns))
-        return Explainer(
+        explainer = Explainer(
             self.detector,
             frame,
             chosen[0],
@@ -178,6 +193,8 @@ class Model:
             seed=self.detector.random_state,
             n_jobs=n_jobs,
         )
+        explainer.prepared = replace(explainer.prepared, read_first=self._shown_rows)
+        return explainer
 
     def save(self, folder: str | Path) -> None:
         """Write the model to a folder: arrays and JSON, no code.
@@ -210,8 +227,9 @@ class Model:
         except BaseException:
             shutil.rmtree(parts)
             raise
-        for old in path.glob(f"{PARTS}*"):
-            if old != parts:
+        for old in path.iterdir():
+            # A folder may hold other things of its owner's, whatever their names begin with.
+            if old != parts and IS_PARTS(old.name) and old.is_dir() and not old.is_symlink():
                 shutil.rmtree(old)
 
     @classmethod
@@ -276,7 +294,7 @@ def _frame(rows: Table) -> pd.DataFrame:
 
 
 def _part(name: Any) -> str:
-    if not isinstance(name, str) or not re.fullmatch(f"{PARTS}[0-9a-f]{{16}}", name):
+    if not isinstance(name, str) or not IS_PARTS(name):
         raise ValueError(f"{name!r} is no folder of a model's parts")
     return name
 

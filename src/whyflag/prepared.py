@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -43,6 +43,7 @@ class Prepared:
         rows: Normal rows, (n, d); None where there are none.
         calibration: The scores of normal rows that the threshold is calibrated by, if it is.
         intake: What reads rows, if they may have texts or gaps.
+        read_first: What has to be done with rows before that, as a model does by its schema.
     """
 
     score: Score
@@ -50,6 +51,7 @@ class Prepared:
     rows: Matrix | None = None
     calibration: Calibration | None = None
     intake: Intake | None = None
+    read_first: Callable[[Any], Any] | None = None
 
     @property
     def background(self) -> Matrix:
@@ -60,6 +62,8 @@ class Prepared:
 
     def read(self, X: Any, name: str = "X") -> Table:
         """Read rows from an array, a DataFrame or a table, in the order of the domain."""
+        if self.read_first is not None:
+            X = self.read_first(X)
         if self.intake is None:
             return _read(X, self.domain, name)
         return self.intake.read(X, name, self.score, self.domain, self.rows)

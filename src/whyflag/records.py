@@ -21,6 +21,16 @@ def per_row(**options: Any) -> Any:
     return field(metadata={"per_row": True}, **options)
 
 
+def positions(rows: Any, n: int) -> IntVector:
+    """Which of n rows are chosen: by a position, a slice, several positions, or bools."""
+    if isinstance(rows, str):
+        raise IndexError(f"Rows are chosen by position, got {rows!r}.")
+    chosen = np.atleast_1d(np.arange(n)[rows])
+    if chosen.ndim > 1:
+        raise IndexError(f"Rows are chosen by positions or one bool for each, got {rows!r}.")
+    return chosen
+
+
 def select_rows(record: R, rows: IntVector) -> R:
     """The record of some rows."""
     return replace(

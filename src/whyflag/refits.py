@@ -8,6 +8,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Tensor
 from whyflag.checks import check_whole
+from whyflag.prepared import Prepared
 from whyflag.table.holders import in_hand, length, take
 
 
@@ -22,6 +23,8 @@ def refitted(detector: Any, rows: Any, n: int, seed: int) -> list[Any]:
     """
     check_whole("refits", n, at_least=2)
     check_whole("seed", seed, at_least=0)
+    if isinstance(detector, Prepared):
+        raise TypeError("`refits` needs the detector itself, to fit it anew, got a Prepared.")
     if rows is None:
         raise ValueError("`refits` needs normal rows as `background` to fit detectors to.")
     if not (hasattr(detector, "fit") and hasattr(detector, "get_params")):

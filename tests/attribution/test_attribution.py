@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from made import alarming, make
 
-from whyflag import Attribution, Domain
+from whyflag import Attribution, Domain, Explainer
 from whyflag.attribution import concatenate
+from whyflag.detectors import GMM
 from whyflag.outcome import Outcome
 from whyflag.repair import Repairer
 from whyflag.score import Score
@@ -267,3 +268,31 @@ def test_coverage_is_the_sum_of_the_largest_shares():
     np.testing.assert_allclose(attribution.coverage(99), shares.sum(axis=1))
     with pytest.raises(ValueError, match="`k` must be a whole number, at least 1, got 0"):
         attribution.coverage(0)
+
+
+def test_a_repair_is_searched_for_once(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    odd = np.array([[9.0, 0.0, 0.0], [0.0, 0.0, -8.0]])
+    attribution = Explainer(GMM(1, random_state=0).fit(rows), rows)(odd)
+    whole = attribution.repair.rows
+    monkeypatch.setattr(type(attribution.repairer), "__call__", None)
+    assert (attribution[1].repair.rows == whole[1]).all()
+    assert [each.sentences()[0] for each in attribution] == list(attribution.sentences())
+    assert concatenate(list(attribution)).repair.rows.tolist() == whole.tolist()
+
+
+def test_a_repair_that_is_known_is_joined_to_one_that_is_not(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    explain = Explainer(GMM(1, random_state=0).fit(rows), rows)
+    known, other = (explain(np.eye(3)[[i]] * 9) for i in range(2))
+    known.save(tmp_path / "known")
+    joined = concatenate([Attribution.load(tmp_path / "known"), other])
+    assert joined.repair.changed.tolist() == [[True, False, False], [False, True, False]]
+    nobody = replace(other, repairer=None)
+    assert not concatenate([Attribution.load(tmp_path / "known"), nobody]).can_be_repaired
+
+
+@pytest.mark.parametrize("changed", [{"threshold": 50.0}, {"method": "ASH"}, {"unit": 2.0}])
+def test_attributions_of_different_detectors_are_not_joined(changed):
+    with pytest.raises(ValueError, match=rf"their `{next(iter(changed))}` must be the same"):
+        concatenate([make(), replace(make(), **changed)])

@@ -117,3 +117,9 @@ def test_an_ensemble_is_in_doubt_if_a_member_is():
     said = Ensemble.of(detector, NORMAL)(3 * SCALE * np.ones((1, 6)))
     assert said.in_doubt == np.any([member.in_doubt for member in said.members])
     assert "near: No feature stands out" in said.remarks[0]
+
+
+def test_without_standard_errors_only_equal_ones_are_tied():
+    values = np.array([[3.0, 3.0, *[0.0] * 6]])
+    said = doubts_of(values / values.sum(), values, None, "abcdefgh")[0]
+    assert said == "a and b cannot be told apart: their attributions are equal."

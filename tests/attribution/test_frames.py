@@ -11,6 +11,7 @@ from made import make, mixed
 from whyflag import Attribution, Explainer
 from whyflag.attribution import concatenate
 from whyflag.attribution.frames import MOST_FEATURES, MOST_ROWS
+from whyflag.detectors import GMM
 from whyflag.outcome import Outcome
 from whyflag.table.codec import State
 
@@ -233,3 +234,17 @@ def test_only_rows_that_are_shown_are_put_in_order(monkeypatch):
     )
     assert mixed(50)._repr_html_()
     assert lengths == [MOST_ROWS]
+
+
+def test_a_notebook_repairs_only_the_rows_that_it_shows(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    attribution = Explainer(GMM(1, random_state=0).fit(rows), rows)(rows + 9.0)
+    asked, repair = [], type(attribution.repairer).__call__
+
+    def counted(self, data, *others):
+        asked.append(len(data))
+        return repair(self, data, *others)
+
+    monkeypatch.setattr(type(attribution.repairer), "__call__", counted)
+    attribution._repr_html_()
+    assert asked == [10]

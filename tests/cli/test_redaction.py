@@ -168,3 +168,31 @@ def test_in_python_words_and_json_have_no_value():
         for value in ("812.34", "923.4", "934.5"):
             assert value not in text
     assert hidden.sentences()[1].startswith("pair is off (redacted); with the rest as it is, ")
+
+
+def test_in_python_a_group_with_a_redacted_column_shows_none_of_its_values():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.normal(50, 1, (300, 3)), columns=["salary", "bonus", "age"])
+    odd = pd.DataFrame([[77.5, 50.0, 50.0], [50.0, 50.0, 93.25]], columns=rows.columns)
+    detector = GMM(1, random_state=0).fit(rows)
+    for players in (None, {"pay": ["salary", "bonus"]}):
+        attribution = Explainer(detector, rows, players=players)(odd)
+        hidden = replace(attribution, redacted=frozenset({"salary"}))
+        shown = (
+            " ".join(hidden.sentences()),
+            hidden.top().to_string(),
+            hidden.repair.to_frame().to_string(),
+            hidden._repr_html_(),
+            str(hidden.to_json()),
+        )
+        assert all("77.5" not in each for each in shown)
+        assert all("93.25" in each for each in shown)
+
+
+def test_shap_gets_no_redacted_value():
+    pytest.importorskip("shap")
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    attribution = Explainer(GMM(1, random_state=0).fit(rows), rows)([[9.0, 0.0]])
+    data = replace(attribution, redacted=frozenset({"x0"})).to_shap().data
+    assert np.isnan(data[0, 0])
+    assert data[0, 1] == 0

@@ -360,3 +360,23 @@ def test_threads_ask_a_question_once():
         found = list(threads.map(score, [np.ones((3, 2))] * 8))
     assert len(asked) == 1
     np.testing.assert_array_equal(found, 1.0)
+
+
+def np_sum(X):
+    return X.sum(axis=1)
+
+
+def test_a_score_may_ask_another_one_in_a_thread():
+    inner = as_score(lambda X: X[:, 0], n_features=2)
+    with ThreadPoolExecutor(1) as threads:
+        outer = as_score(lambda X: threads.submit(inner, X).result(timeout=20), n_features=2)
+        assert outer(np.ones((1, 2))).tolist() == [1.0]
+
+
+def test_an_audit_survives_pickling_open_or_done():
+    score = as_score(np_sum, n_features=2)
+    assert not pickle.loads(pickle.dumps(score)).audit.done  # noqa: S301
+    score(ROWS)
+    again = pickle.loads(pickle.dumps(score))  # noqa: S301
+    assert again.audit.done
+    assert (again(ROWS) == score(ROWS)).all()

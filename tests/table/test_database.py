@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from whyflag.cli import app
+from whyflag.table.database import without_password
 from whyflag.table.reading import read_sheets
 from whyflag.table.sheet import Sheet
 
@@ -98,3 +99,28 @@ def test_the_command_line_fits_and_explains_rows_of_a_database(sales, tmp_path):
     lines = [line for line in said.stdout.splitlines() if ",007," in line]
     assert len(lines) == 1
     assert ",amount," in lines[0]
+
+
+@pytest.mark.parametrize("query", ["DROP TABLE sales", "-- why\n drop table sales", "pragma x"])
+def test_what_asks_for_no_rows_is_not_run(sales, query):
+    with pytest.raises(ValueError, match="it should begin with SELECT"):
+        list(read_sheets(sales, query=query))
+    assert len(Sheet.join(list(read_sheets(sales)))) == 60
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "-- all\n select * from sales",
+        "/* a; b */ SELECT * from sales",
+        "with s as (select * from sales) select * from s",
+        "values (1, 2)",
+    ],
+)
+def test_what_asks_for_rows_is_run(sales, query):
+    assert len(Sheet.join(list(read_sheets(sales, query=query)))) in (60, 1)
+
+
+def test_a_password_among_the_options_of_an_address_is_not_shown():
+    shown = without_password("postgresql://h/db?user=ann&password=secret&x=1")
+    assert shown == "postgresql://h/db?user=ann&password=***&x=1"

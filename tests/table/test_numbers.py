@@ -1,9 +1,12 @@
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyflag.table.numbers import PLAIN, Form, decimals_of, form_of
+from whyflag.table.layout import is_number
+from whyflag.table.numbers import PLAIN, Form, affix_of, decimals_of, form_of
 
 WRITTEN = {
     "plain": (["1.5", "-2", "3e5", ".5"], [1.5, -2, 3e5, 0.5]),
@@ -73,3 +76,15 @@ def test_no_digit_of_a_number_is_lost(value):
 def test_any_text_is_a_number_or_none(text):
     form = form_of([text, "1.5"])
     assert isinstance(form.number(text), float)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [" " * 20_000 + "x", "1" * 20_000 + "x", "-" + " " * 20_000 + "see note!", "1 " * 9_000 + "!"],
+)
+def test_long_texts_that_are_no_numbers_are_told_at_once(text):
+    begin = time.process_time()
+    assert not is_number(text)
+    assert affix_of(text + "?") is None
+    assert np.isnan(Form(",", ".", "$", " kg").number(text))
+    assert time.process_time() - begin < 1  # some tried minutes of ways to divide them

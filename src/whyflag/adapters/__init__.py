@@ -54,7 +54,15 @@ def as_score(
     check_number("threshold", threshold, or_none=True)
     check_choice("scale", scale, ("score", "depth"))
     if scale == "depth":
-        return sum_score(as_score(detector, gradient, threshold=threshold))
+        return sum_score(
+            as_score(
+                detector,
+                gradient,
+                n_features=n_features,
+                higher_is_anomalous=higher_is_anomalous,
+                threshold=threshold,
+            )
+        )
     score = _adapt(detector)
     if score is None:
         return _from_function(detector, gradient, n_features, higher_is_anomalous, threshold)

@@ -16,7 +16,7 @@ from whyflag.attribution import doubt, frames, sentences, words
 from whyflag.calibration import Calibration
 from whyflag.checks import check_whole
 from whyflag.contributions import Contributions
-from whyflag.records import per_row, select_rows
+from whyflag.records import per_row, positions, select_rows
 from whyflag.repair import Repair, Repairer
 from whyflag.table.codec import Codec, State, States
 from whyflag.table.originals import Originals
@@ -48,8 +48,9 @@ class Attribution(Contributions):
             in. None: all are what their columns usually hold.
         originals: What such cells are, as they came, and what asks the detector of them; None:
             there are none, or they are not known, as of one that was loaded.
-        redacted: Columns whose values are not shown in sentences, pages, tables and JSON. The
-            arrays still have them, and so has a file that `save` writes.
+        redacted: Columns whose values are not shown in sentences, pages, tables and JSON; nor are
+            those of features that have such a column. The arrays still have them, and so has a
+            file that `save` writes.
         method: The method's name.
         settings: The method's settings.
         unit: What corresponds to one nat of an energy, in units of the score.
@@ -101,7 +102,7 @@ class Attribution(Contributions):
         """
         gaps = None if self.states is None else self.states == State.GAP
         if self.repaired is not None:
-            return replace(self.repaired, gaps=gaps)
+            return replace(self.repaired, gaps=gaps, redacted=self.redacted)
         if self.repairer is None:
             raise ValueError(
                 "This attribution does not know its detector, so that it cannot be repaired: "
@@ -119,7 +120,7 @@ class Attribution(Contributions):
             unknown,
             self.originals,
         )
-        return replace(found, gaps=gaps)
+        return replace(found, gaps=gaps, redacted=self.redacted)
 
     @property
     def n_evaluations(self) -> int:
@@ -254,11 +255,11 @@ class Attribution(Contributions):
     def __getitem__(self, rows: Any) -> Attribution:
         if isinstance(rows, str):
             raise IndexError(f"Rows are chosen by position; `row({rows!r})` finds one by its name.")
-        chosen = np.atleast_1d(np.arange(len(self))[rows])
-        if chosen.ndim > 1:
-            raise IndexError(f"Rows are chosen by positions or one bool for each, got {rows!r}.")
+        chosen = positions(rows, len(self))
         members = tuple(member[chosen] for member in self.members)
-        return replace(select_rows(self, chosen), members=members)
+        known = vars(self).get("repair", self.repaired)  # once searched for, it is kept
+        repaired = None if known is None else known[chosen]
+        return replace(select_rows(self, chosen), members=members, repaired=repaired)
 
     def __iter__(self) -> Iterator[Attribution]:
         return (self[i] for i in range(len(self)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whyflag.arrays import Vector
 from whyflag.repair.digits import most_decimals
-from whyflag.table.codec import REDACTED, State, redacted
+from whyflag.table.codec import REDACTED, WORDS, State, is_hidden, redacted
 
 if TYPE_CHECKING:
     from whyflag.attribution.base import Attribution
@@ -76,7 +77,8 @@ def observed(attribution: Attribution, i: int, feature: int, digits: int = 4) ->
         return redacted(state_of(attribution, i, feature))
     shown = {} if attribution.shown is None else attribution.shown[i]
     name = attribution.feature_names[feature]
-    return shown.get(name) or held(attribution, attribution.data[i], feature, digits)
+    said = shown.get(name) or WORDS.get(state_of(attribution, i, feature))
+    return said or held(attribution, attribution.data[i], feature, digits)
 
 
 def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> str | None:
@@ -160,7 +162,8 @@ def in_a_list(texts: Sequence[str], last: str = "and") -> str:
 
 def is_redacted(attribution: Attribution, feature: int) -> bool:
     """Whether the values of a feature are not shown."""
-    return attribution.feature_names[feature] in attribution.redacted
+    columns = compress(attribution.column_names, attribution.membership[feature])
+    return is_hidden(attribution.redacted, attribution.feature_names[feature], columns)
 
 
 def state_of(attribution: Attribution, i: int, feature: int) -> State:

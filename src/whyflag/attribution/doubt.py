@@ -49,7 +49,7 @@ def doubts_of(
     for i in np.flatnonzero(known & (even | (same.sum(axis=1) > 1))):
         order = np.argsort(-values[i], kind="stable")
         ranked = [names[j] for j in order if same[i, j]]
-        said[i] = _even(shares[i, order[0]], ranked[0]) if even[i] else _tied(ranked)
+        said[i] = _even(shares[i, order[0]], ranked[0]) if even[i] else _tied(ranked, errors)
     return said
 
 
@@ -81,10 +81,10 @@ def _even(share: float, first: str) -> str:
     return f"No feature stands out: the largest share, that of {first}, is {100 * share:.0f} %."
 
 
-def _tied(ranked: list[str]) -> str:
+def _tied(ranked: list[str], errors: Matrix | None) -> str:
     if len(ranked) > NAMED:
         ranked = [*ranked[: NAMED - 1], f"{len(ranked) - NAMED + 1} others"]
+    how = "are equal" if errors is None else "differ by less than twice the standard error"
     return (
-        f"{', '.join(ranked[:-1])} and {ranked[-1]} cannot be told apart: their attributions "
-        "differ by less than twice the standard error."
+        f"{', '.join(ranked[:-1])} and {ranked[-1]} cannot be told apart: their attributions {how}."
     )

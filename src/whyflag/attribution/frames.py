@@ -18,7 +18,7 @@ from whyflag.attribution.display import (
 )
 from whyflag.checks import check_whole
 from whyflag.extras import require
-from whyflag.table.codec import GAP, REDACTED, State, cell
+from whyflag.table.codec import GAP, REDACTED, WORDS, State, cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +78,7 @@ def to_shap(attribution: Attribution) -> Any:
     # of a sensor, and what the group holds is shown as text.
     sizes = attribution.membership.sum(axis=1)  # p
     data = attribution.data @ attribution.membership.T / sizes  # n x p
+    data[:, [is_redacted(attribution, j) for j in range(data.shape[1])]] = np.nan
     display = None
     if (sizes != 1).any():
         n, p = attribution.values.shape
@@ -100,17 +101,17 @@ def as_html(attribution: Attribution) -> str:
     first = attribution[:MOST_ROWS]
     order, lines, remarks = first.order, [], []
     for i, said in enumerate(first.remarks):
-        name = str(attribution.row_names[i])
+        name = str(first.row_names[i])
         if said:
             remarks.append(f"{name}: {said}")
         for rank, j in enumerate(order[i, :MOST_FEATURES]):
-            of_the_row = ("", "") if rank else (name, number(attribution.scores[i]))
+            of_the_row = ("", "") if rank else (name, number(first.scores[i]))
             cells = (
                 *of_the_row,
-                attribution.feature_names[j],
-                number(attribution.values[i, j]),
-                observed(attribution, i, int(j)),
-                normal(attribution, i, int(j)) or "",
+                first.feature_names[j],
+                number(first.values[i, j]),
+                observed(first, i, int(j)),
+                normal(first, i, int(j)) or "",
             )
             lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
     more = len(attribution) - MOST_ROWS
@@ -124,9 +125,9 @@ def as_html(attribution: Attribution) -> str:
 
 
 def _cell(attribution: Attribution, rows: Matrix, i: int, j: int) -> Any:
-    name = attribution.feature_names[j]
-    if name in attribution.redacted:
+    if is_redacted(attribution, j):
         return REDACTED
+    name = attribution.feature_names[j]
     values = rows[i, attribution.membership[j]]
     return cell(values, attribution.codecs.get(name), categories_of(attribution, j))
 
@@ -144,7 +145,7 @@ def _observed(attribution: Attribution, i: int, j: int) -> Any:
     if is_redacted(attribution, j):
         return observed(attribution, i, j)
     shown = {} if attribution.shown is None else attribution.shown[i]
-    said = shown.get(attribution.feature_names[j])
+    said = shown.get(attribution.feature_names[j]) or WORDS.get(state_of(attribution, i, j))
     if said is not None:
         return np.nan if said == GAP else said
     return _cell(attribution, attribution.data, i, j)

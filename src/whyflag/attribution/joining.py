@@ -24,6 +24,16 @@ def concatenate(parts: Sequence[Attribution]) -> Attribution:
                 "Attributions under one another must have the same features in the same order, got "
                 f"{list(parts[0].feature_names)} and {list(part.feature_names)}."
             )
+        for name in ("method", "threshold", "unit"):
+            one, other = getattr(parts[0], name), getattr(part, name)
+            if one != other:
+                raise ValueError(
+                    "Attributions under one another must be of one detector, by one method: their "
+                    f"`{name}` must be the same, got {one!r} and {other!r}."
+                )
+    if any(part.repaired is not None for part in parts):
+        able = all(part.can_be_repaired for part in parts)
+        parts = [replace(part, repaired=part.repair if able else None) for part in parts]
     if any(map(_has_cells, parts)):
         known = [part.originals for part in parts if part.originals is not None]
         none = select_rows(known[0], NONE) if known else None

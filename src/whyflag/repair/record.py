@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
-from whyflag.records import per_row, select_rows
+from whyflag.records import per_row, positions, select_rows
 from whyflag.repair.context import Context
-from whyflag.table.codec import Codec, cell
+from whyflag.table.codec import REDACTED, Codec, cell, is_hidden
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,7 @@ class Repair:
         alarm: The score to come down to.
         domain: The columns, features and kinds.
         codecs: How values are written, by feature, where that is not as plain numbers.
+        redacted: Columns whose values `to_frame` does not show.
     """
 
     rows: Matrix = per_row()
@@ -109,12 +111,13 @@ class Repair:
     alarm: float
     domain: Domain
     codecs: Mapping[str, Codec] = field(default_factory=dict)
+    redacted: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, rows: Any) -> Repair:
-        return select_rows(self, np.atleast_1d(np.arange(len(self))[rows]))
+        return select_rows(self, positions(rows, len(self)))
 
     @cached_property
     def told(self) -> tuple[Matrix, BoolMatrix]:
@@ -161,5 +164,8 @@ class Repair:
 
     def _held(self, row: Vector, feature: int) -> Any:
         name = self.domain.player_names[feature]
-        values = row[self.domain.membership[feature]]
+        columns = self.domain.membership[feature]
+        if is_hidden(self.redacted, name, compress(self.domain.columns, columns)):
+            return REDACTED
+        values = row[columns]
         return cell(values, self.codecs.get(name), self.domain.categories.get(name, ()))

@@ -30,17 +30,18 @@ class Question(ABC):
         """Refuse the score, or tell whether enough has been seen of it."""
 
 
-# Questions count what they have seen: threads ask one after another. Of all audits, since a lock of
-# each one's own could not be pickled; a score may ask another.
-_ONE_AT_A_TIME = RLock()
-
-
 @final
 class Audit:
     """Questions that are open until enough rows have been seen."""
 
     def __init__(self, *questions: Question) -> None:
         self._open = questions
+        # Questions count what they have seen: threads ask one after another. A lock of its own,
+        # since a score may ask others, in threads of theirs.
+        self._one_at_a_time = RLock()
+
+    def __reduce__(self) -> tuple[type[Audit], tuple[Question, ...]]:
+        return Audit, self._open  # a lock can not be pickled
 
     @property
     def done(self) -> bool:
@@ -51,7 +52,7 @@ class Audit:
         """Look at rows and their scores; refuse the score if an answer is wrong."""
         if self.done:
             return
-        with _ONE_AT_A_TIME:
+        with self._one_at_a_time:
             self._open = tuple(each for each in self._open if not each.ask(score, X, values))
 
 

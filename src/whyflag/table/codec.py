@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, final
@@ -41,16 +41,24 @@ class State(IntEnum):
     NEGATIVE = 5
 
 
+WORDS = {  # for cells whose text is not at hand; numbers stand in for these
+    State.GAP: GAP,
+    State.UNREADABLE: "unreadable",
+    State.FAR: "far from all that was seen",
+    State.NEW: "not seen before",
+}
+
+
 def redacted(state: State) -> str:
     """What people see of a cell of a column whose values are not shown."""
-    return {
-        State.USUAL: REDACTED,
-        State.GAP: GAP,
-        State.UNREADABLE: f"unreadable ({REDACTED})",
-        State.FAR: f"far from all that was seen ({REDACTED})",
-        State.NEW: f"not seen before ({REDACTED})",
-        State.NEGATIVE: f"below zero ({REDACTED})",
-    }[state]
+    if state in (State.USUAL, State.GAP):
+        return WORDS.get(state, REDACTED)
+    return f"{WORDS.get(state, 'below zero')} ({REDACTED})"
+
+
+def is_hidden(hidden: frozenset[str], name: str, columns: Iterable[str]) -> bool:
+    """Whether values of a feature are not shown: it, or one of its columns, is named so."""
+    return name in hidden or not hidden.isdisjoint(columns)
 
 
 @final

@@ -13,8 +13,13 @@ from whyflag.extras import require
 from whyflag.table.sheet import Sheet, refuse_repeated, text_cells
 
 ROWS = 20_000  # that are read at a time
+NO_ROWS = "the query finds no rows: it should begin with SELECT"
 _ADDRESS = re.compile(r"[a-z][a-z0-9_+]*://", re.I)
-_PASSWORD = re.compile(r"(://[^/:@]*):[^/]*@")
+_PASSWORD = re.compile(r"(://[^/:@]*:)[^/]*(?=@)|([?&](?:password|passwd|pwd)=)[^&]*", re.I)
+# Behind comments. What begins otherwise may change the database, and some keep that at once.
+_ASKS = re.compile(
+    r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*+(?:select|with|values|table)\b", re.I | re.S
+)
 
 
 def is_database(source: str | Path) -> bool:
@@ -28,11 +33,11 @@ def without_password(source: str) -> str:
     >>> without_password("postgresql://ann:secret@host/sales")
     'postgresql://ann:***@host/sales'
     """
-    return _PASSWORD.sub(r"\1:***@", source)
+    return _PASSWORD.sub(r"\1\2***", source)
 
 
 def read_database(source: str, query: str | None, expected: Sequence[str]) -> Iterator[Sheet]:
-    """Read what a query finds; nothing that it may change is kept.
+    """Read what a query finds. One that does not ask for rows is refused, and not run.
 
     Args:
         source: The address of the database, as SQLAlchemy takes it.
@@ -44,13 +49,15 @@ def read_database(source: str, query: str | None, expected: Sequence[str]) -> It
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
         # SQLite would make it.
         raise FileNotFoundError(f"{url.database} does not exist.")
+    if query and not _ASKS.match(query):
+        raise ValueError(NO_ROWS)
     engine = sql.create_engine(url)
     try:
         with engine.connect() as connection:
             chosen = sql.text(query) if query else _only_table(sql, connection, expected)
             found = connection.execution_options(stream_results=True).execute(chosen)
             if not found.returns_rows:
-                raise ValueError("the query finds no rows: it should begin with SELECT")
+                raise ValueError(NO_ROWS)
             names = list(map(str, found.keys()))
             refuse_repeated(names, "What the query finds")
             n_rows = 0

@@ -29,8 +29,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# What is possessive is not given back: long runs would be tried in all ways to divide them.
 _NUMBER = re.compile(
-    r"\s*[-+(]?\s*[$€£¥]?\s*[-+]?[\d.,'\u00a0 ]*\d[\d.,]*([eE][-+]?\d+)?\s*[%€]?\)?\s*"
+    r"\s*+[-+(]?\s*+[$€£¥]?\s*+[-+]?(?:[.,'\u00a0 ]*+\d[\d.,]*+)++([eE][-+]?\d+)?\s*+[%€]?\)?\s*"
 )
 
 Record = Sequence[str]

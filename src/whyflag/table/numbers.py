@@ -49,7 +49,8 @@ class Form:
         number = rf"(?:(?:{grouped}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
         before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
         after = rf"(?:{re.escape(self.suffix.strip())})?" if self.suffix else ""
-        return re.compile(rf"(\()?([-+]?)\s*{before}\s*([-+]?)({number})\s*{after}\s*([-)])?")
+        # Spaces are not given back: many of them would be tried in all ways to divide them.
+        return re.compile(rf"(\()?([-+]?)\s*+{before}\s*+([-+]?)({number})\s*+{after}\s*+([-)])?")
 
     def number(self, text: str) -> float:
         """What a text says; NaN if it is no number in this form."""
@@ -99,7 +100,7 @@ def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
     plain = np.isfinite([PLAIN.number(text) for text in texts]).sum()
     if plain == len(texts):
         return PLAIN
-    matched = [found for text in texts if (found := _AFFIXES.match(text.translate(_SPACES)))]
+    matched = [found for text in texts if (found := _affixes(text))]
     digits = [found for found in matched if any(each.isdigit() for each in found.string)]
     prefix, suffix = (_common([found.group(k) or "" for found in digits]) for k in (1, 2))
     marks = [("", "."), *MARKS, ("", ",")]
@@ -115,9 +116,14 @@ def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
     return next(form for count, form in ordered if count == best)
 
 
+def _affixes(text: str) -> re.Match[str] | None:
+    """What stands around a number; runs of spaces count as one, and are tried in one way."""
+    return _AFFIXES.match(" ".join(text.translate(_SPACES).split()))
+
+
 def affix_of(text: str) -> str | None:
     """The unit or currency of a number, "" if it has none; None if the text is no number."""
-    found = _AFFIXES.match(text.translate(_SPACES))
+    found = _affixes(text)
     if found is None or not any(each.isdigit() for each in text):
         return None
     return "".join(each or "" for each in found.groups()).strip()
