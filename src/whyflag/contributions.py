@@ -21,9 +21,9 @@ class Contributions:
         scores: The anomaly score of each row, e(x), (n,).
         evaluations: Score evaluations spent on each row, (n,).
         reference: A normal row for each row, x*(∅), (n, d); None where a method has none.
-        standard_errors: How far the values may be off because not every coalition was counted,
-            (n, p): zero where every one was, infinite where too few were drawn to tell; None
-            where a method draws none.
+        standard_errors: How far the values may be off, (n, p): because not every coalition was
+            counted (zero where every one was), or, of near, because of which normal rows are
+            nearest. Infinite where too little was seen to tell; None where a method has none.
         ended: How the work behind a row ended, (n,): an `Outcome` each. None where a method has
             no work that could fail.
         fallback: Whether the method's own definition did not hold on a row, so that a slower one

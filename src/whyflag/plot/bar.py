@@ -27,7 +27,7 @@ def bar(
 ) -> Any:
     """Draw the attributions of one row, or, without one, the mean shares over all rows.
 
-    Error bars are two standard errors, where coalitions were drawn.
+    Error bars are two standard errors, where the method has them.
 
     Args:
         attribution: What is drawn.
