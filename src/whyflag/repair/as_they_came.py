@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +24,6 @@ def repair_as_they_came(
     X: Matrix,
     scores: Vector,
     shares: Matrix,
-    row_names: Sequence[Any],
     added: Matrix,
     originals: Originals,
 ) -> Repair:
@@ -44,12 +42,9 @@ def repair_as_they_came(
     flagged = scores > repairer.alarm
     owners, left = [np.flatnonzero(~flagged)], np.flatnonzero(flagged)
 
-    def names(rows: IntVector) -> list[Any]:
-        return [row_names[i] for i in rows.tolist()]
-
     quiet = owners[0]
     compared = ~(added[quiet] != 0).any(axis=1)
-    parts = [repairer.of_known(X[quiet], scores[quiet], shares[quiet], names(quiet), compared)]
+    parts = [repairer.of_known(X[quiet], scores[quiet], shares[quiet], compared)]
     every = [0, *sizes(int(most[left].max(initial=0)))]
     for size, following in zip(every, [*every[1:], None], strict=True):
         if not len(left):
@@ -60,7 +55,6 @@ def repair_as_they_came(
             X[left],
             scores[left],
             shares[left],
-            names(left),
             select_rows(originals, left),
             replaced[left],
         )
@@ -102,7 +96,6 @@ def _with_replaced(
     X: Matrix,
     scores: Vector,
     shares: Matrix,
-    row_names: Sequence[Any],
     originals: Originals,
     replaced: BoolMatrix,
 ) -> Repair:
@@ -118,9 +111,7 @@ def _with_replaced(
     )
     held = standing.held
     before = standing(filled, every)
-    found = repairer.of_known(
-        filled, before, shares, row_names, np.zeros(len(X), dtype=np.bool_), standing
-    )
+    found = repairer.of_known(filled, before, shares, np.zeros(len(X), dtype=np.bool_), standing)
     found = repairer.with_ranges(found, replaced, standing)
     # What is put together again must be the row that came; else nothing can be said of it.
     again = Standing(rows=X, originals=originals, foreign=foreign, membership=members)(X, every)

@@ -83,6 +83,18 @@ class Repairer:
         bool (n, p), their repair is what the rest of the row leads one to expect. Where the
         detector takes such cells as they came, `originals`, it is asked.
         """
+        found = self._repaired(X, scores, shares, added, unknown, originals)
+        return replace(found, row_names=tuple(row_names))
+
+    def _repaired(
+        self,
+        X: Matrix,
+        scores: Vector,
+        shares: Matrix,
+        added: Matrix | None,
+        unknown: BoolMatrix | None,
+        originals: Originals | None,
+    ) -> Repair:
         if originals is not None and added is not None and originals.some.any():
             asked, others = np.flatnonzero(originals.some), np.flatnonzero(~originals.some)
             parts = [
@@ -91,17 +103,16 @@ class Repairer:
                     X[asked],
                     scores[asked],
                     shares[asked],
-                    [row_names[i] for i in asked.tolist()],
                     added[asked],
                     select_rows(originals, asked),
                 ),
-                self(
+                self._repaired(
                     X[others],
                     scores[others],
                     shares[others],
-                    [row_names[i] for i in others.tolist()],
                     added[others],
                     None if unknown is None else unknown[others],
+                    None,
                 ),
             ]
             return select_rows(join_rows(parts), np.argsort(np.concatenate([asked, others])))
@@ -114,18 +125,17 @@ class Repairer:
                 replaced if unknown is None else replaced & unknown,
             )
             odd = (added != 0).any(axis=1)  # n
-            seen = self.of_known(filled, before, shares, row_names, ~odd)
+            seen = self.of_known(filled, before, shares, ~odd)
             seen = self.with_ranges(seen, replaced)
             seen = replace(seen, data=X, evaluations=seen.evaluations + tried)
             return with_foreign(seen, scores, added)
-        return self.of_known(X, scores, shares, row_names, np.ones(len(X), dtype=np.bool_))
+        return self.of_known(X, scores, shares, np.ones(len(X), dtype=np.bool_))
 
     def of_known(
         self,
         X: Matrix,
         scores: Vector,
         shares: Matrix,
-        row_names: Sequence[Any],
         compared: BoolVector,
         standing: Standing | None = None,
     ) -> Repair:
@@ -135,7 +145,7 @@ class Repairer:
         them, (n,); of the others it is only said. `standing` asks the detector of rows with cells
         for which others stand in.
         """
-        whole = self._unchanged(X, scores, row_names)
+        whole = self._unchanged(X, scores)
         flagged = scores > self._known.alarm
         unlike = ~flagged & (self.rows is not None and len(self.rows) >= ENOUGH)
         if unlike.any():
@@ -196,8 +206,8 @@ class Repairer:
             evaluations=repair.evaluations + trials.count,
         )
 
-    def _unchanged(self, X: Matrix, scores: Vector, row_names: Sequence[Any]) -> Repair:
-        """Rows as they are."""
+    def _unchanged(self, X: Matrix, scores: Vector) -> Repair:
+        """Rows as they are, without names."""
         n, p = len(X), self.domain.n_players
         nothing = np.full(X.shape, np.nan)
         return Repair(
@@ -215,7 +225,7 @@ class Repairer:
             evaluations=np.zeros(n, dtype=np.int64),
             data=X,
             before=scores,
-            row_names=tuple(row_names),
+            row_names=(None,) * n,
             alarm=self._known.alarm,
             domain=self.domain,
             codecs=self.codecs,
