@@ -68,7 +68,7 @@ def context_of_first(
     # Of several wrong values none makes another odd.
     odd = np.where(known.domain.membership[feature], x, found.rows[i])
     sound = ~found.changed[i] & ~foreign
-    return context_of(odd, found.rows[i], feature, sound, i, known.expected, trials, known.domain)
+    return context_of(odd, found.rows[i], feature, sound, i, known, trials)
 
 
 def doubts_of(known: Known, found: Found) -> IntVector:

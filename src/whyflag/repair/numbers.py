@@ -99,7 +99,7 @@ def with_ranges(
     """How far numbers of more features of repaired rows can be moved."""
     quiet = (repair.scores <= known.alarm)[:, None]
     columns = (features & ~repair.changed & quiet) @ known.domain.membership  # n x d
-    trials = Trials(known.score, known.domain.membership, len(repair), standing)
+    trials = Trials(known, len(repair), standing)
     numbers = columns & ~known.patterned
     lower, upper = _ranges(known, repair.rows, numbers, trials)
     return replace(
@@ -138,9 +138,9 @@ def _unchanged(known: Known, X: Matrix, scores: Vector) -> Repair:
 def _repair(known: Known, now: Repair, shares: Matrix, standing: Standing | None = None) -> Repair:
     """The repair of rows that raise an alarm."""
     X, each = now.data, range(len(now))
-    trials = Trials(known.score, known.domain.membership, len(now), standing)
+    trials = Trials(known, len(now), standing)
     foreign = np.zeros(shares.shape, np.bool_) if standing is None else standing.foreign
-    search = Search(known.values, trials, known.inside, known.alarm, known.quiet_near)
+    search = Search(known, trials)
     found = _in_few_digits(known, search(X, now.before, shares), X, shares, trials)
     quiet = found.scores <= known.alarm
     columns = (found.changed & quiet[:, None]) @ known.domain.membership  # n x d
@@ -192,16 +192,15 @@ def _towards_normal(known: Known, now: Repair, shares: Matrix) -> Repair:
 def _in_few_digits(known: Known, found: Found, X: Matrix, shares: Matrix, trials: Trials) -> Found:
     """The same with repaired numbers, and those that would do alone, as people write them."""
     members, every = known.domain.membership, np.arange(len(X))
-    settings = trials, known.inside, known.alarm
     rows, scores = in_few_digits(
-        found.rows, found.scores, found.changed @ members, X, every, *settings
+        found.rows, found.scores, found.changed @ members, X, every, known, trials
     )
     alone, alone_rows = found.alone.copy(), found.alone_rows.copy()
     others = [others_of(known, found, i, shares[i]) for i in range(len(X))]
     owner = np.repeat(every, [len(each) for each in others])
     its = np.array([j for each in others for j in each], dtype=np.int64)
     alone_rows[owner, its], alone[owner, its] = in_few_digits(
-        alone_rows[owner, its], alone[owner, its], members[its], X[owner], owner, *settings
+        alone_rows[owner, its], alone[owner, its], members[its], X[owner], owner, known, trials
     )
     return replace(found, rows=rows, scores=scores, alone=alone, alone_rows=alone_rows)
 
@@ -210,5 +209,5 @@ def _ranges(
     known: Known, rows: Matrix, numbers: BoolMatrix, trials: Trials
 ) -> tuple[Matrix, Matrix]:
     """How far these numbers of repaired rows can be moved without an alarm."""
-    lower, upper = ranges(rows, numbers, trials, known.inside, known.alarm)
+    lower, upper = ranges(rows, numbers, known, trials)
     return ends_in_few_digits(lower, rows, upper, known.inside)
