@@ -3,7 +3,7 @@ import pytest
 
 from whyflag import Domain
 from whyflag.repair.context import context_of
-from whyflag.repair.expected import Expected
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
 from whyflag.score import Score
 
@@ -18,11 +18,13 @@ def energy(X):
     return 50 * (X[:, 1] - X[:, 0]) ** 2 + X[:, 0] ** 2 / 2 + X[:, 2] ** 2 / 2
 
 
+KNOWN = Known(Score(energy, n_features=3), DOMAIN, ROWS)
+
+
 def context(x, repaired):
-    trials = Trials(Score(energy, n_features=3), DOMAIN.membership, 1)
     feature = int(np.flatnonzero(np.not_equal(x, repaired))[0])
-    expected, sound = Expected(ROWS, DOMAIN), np.equal(x, repaired)
-    return context_of(np.array(x), np.array(repaired), feature, sound, 0, expected, trials, DOMAIN)
+    sound = np.equal(x, repaired)
+    return context_of(np.array(x), np.array(repaired), feature, sound, 0, KNOWN, Trials(KNOWN, 1))
 
 
 @pytest.mark.parametrize("feature", [0, 1])
@@ -50,10 +52,9 @@ def test_what_no_normal_row_has_is_odd_in_any_company():
 
 
 def test_what_is_wrong_itself_makes_nothing_odd():
-    trials = Trials(Score(energy, n_features=3), DOMAIN.membership, 1)
     x, repaired = np.array([1.0, -1.2, 0.3]), np.array([1.0, 1.0, 0.3])
     for sound, given in ((np.array([True, False, True]), (0,)), (np.zeros(3, bool), ())):
-        found = context_of(x, repaired, 1, sound, 0, Expected(ROWS, DOMAIN), trials, DOMAIN)
+        found = context_of(x, repaired, 1, sound, 0, KNOWN, Trials(KNOWN, 1))
         assert found.given == given
 
 

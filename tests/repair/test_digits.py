@@ -3,17 +3,18 @@ import pytest
 
 from whyflag import Domain
 from whyflag.repair.digits import ends_in_few_digits, in_few_digits, most_decimals
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
 from whyflag.score import Score
 
 
 def rounded(function, value, *, scale=1.0, alarm=1.0, **changes):
-    domain = Domain(1, scale=scale).having(**changes)
-    score = Score(function, n_features=1)
-    trials = Trials(score, domain.membership, 1)
+    domain = Domain(1, scale=scale, lower=-1e12, upper=1e12).having(**changes)
+    score = Score(function, n_features=1, threshold=alarm)
+    known = Known(score, domain, None)
     rows, before = np.array([[value]]), np.array([[99.0]])
     moved, owner = np.ones((1, 1), bool), np.zeros(1, int)
-    found, scores = in_few_digits(rows, score(rows), moved, before, owner, trials, domain, alarm)
+    found, scores = in_few_digits(rows, score(rows), moved, before, owner, known, Trials(known, 1))
     np.testing.assert_array_equal(scores, score(found))
     return found[0, 0]
 

@@ -2,15 +2,16 @@ import numpy as np
 import pytest
 
 from whyflag import Domain
+from whyflag.repair.known import Known
 from whyflag.repair.ranges import ranges
 from whyflag.repair.trials import Trials
 from whyflag.score import Score
 
 
 def found(function, row, column, domain, alarm):
-    trials = Trials(Score(function, n_features=len(row)), domain.membership, 1)
+    known = Known(Score(function, n_features=len(row), threshold=alarm), domain, None)
     changed = np.arange(len(row))[None] == column
-    low, high = ranges(np.array([row]), changed, trials, domain, alarm)
+    low, high = ranges(np.array([row]), changed, known, Trials(known, 1))
     return low[0, column], high[0, column]
 
 
@@ -67,8 +68,10 @@ def test_ends_are_of_the_columns_kind():
 
 def test_of_what_is_not_asked_for_nothing_is_known():
     domain = Domain(2, lower=-1, upper=1)
-    trials = Trials(Score(lambda X: X.sum(axis=1), n_features=2), domain.membership, 1)
-    low, high = ranges(np.zeros((1, 2)), np.zeros((1, 2), bool), trials, domain, 1.0)
+    score = Score(lambda X: X.sum(axis=1), n_features=2, threshold=1.0)
+    known = Known(score, domain, None)
+    trials = Trials(known, 1)
+    low, high = ranges(np.zeros((1, 2)), np.zeros((1, 2), bool), known, trials)
     assert np.isnan(low).all()
     assert np.isnan(high).all()
     assert trials.count.tolist() == [0]

@@ -8,9 +8,8 @@ from typing import final
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
-from whyflag.domain import Domain
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
-from whyflag.repair.values import Values
 
 MOST_TRIED = 20  # features of a row, each by itself
 ZOOMS = 2  # rounds of values between the best one and those beside it
@@ -28,16 +27,12 @@ class Alone:
     ends it, the one with the lowest score.
 
     Attributes:
-        values: What may stand in.
+        known: The alarm, and what may stand in.
         trials: Scores rows.
-        domain: Kinds, bounds and players.
-        alarm: The score to come down to.
     """
 
-    values: Values
+    known: Known
     trials: Trials
-    domain: Domain
-    alarm: float
 
     def __call__(
         self, X: Matrix, owner: IntVector, weights: Matrix, shares: Matrix
@@ -51,7 +46,7 @@ class Alone:
         tried = self._tried(shares)
         features = np.flatnonzero(tried.any(axis=0))  # f
         whose = [np.flatnonzero(tried[:, feature]) for feature in features]
-        offered = self.values.of(X, weights, features, whose)
+        offered = self.known.values.of(X, weights, features, whose)
         scores = self.trials.of_features(X, owner, features, whose, offered)
         for _ in range(ZOOMS):
             closer = [
@@ -64,15 +59,15 @@ class Alone:
             offered = [np.hstack(both) for both in zip(offered, closer, strict=True)]
             scores = [np.hstack(both) for both in zip(scores, more, strict=True)]
         for j, which, values, its in zip(features, whose, offered, scores, strict=True):
-            columns = self.domain.membership[j]
-            best = np.arange(len(which)), self._best(values, its, self.domain.scale[columns])
+            columns = self.known.domain.membership[j]
+            best = np.arange(len(which)), self._best(values, its, self.known.domain.scale[columns])
             alone[which, j] = its[best]
             rows[which[:, None], j, np.flatnonzero(columns)] = values[best]
         return alone, rows
 
     def _tried(self, shares: Matrix) -> BoolMatrix:
         """Which features are tried in which rows, (n, p): of many, those of the largest shares."""
-        movable = self.values.movable
+        movable = self.known.values.movable
         order = np.argsort(np.where(movable, -shares, np.inf), axis=1, kind="stable")
         tried = np.zeros(shares.shape, dtype=np.bool_)
         np.put_along_axis(tried, order[:, :MOST_TRIED], values=True, axis=1)
@@ -80,9 +75,9 @@ class Alone:
 
     def _between(self, X: Matrix, feature: np.int64, values: Tensor, scores: Matrix) -> Tensor:
         """Values on either side of the best: (n, c, s), (n, c) -> (n, c', s)."""
-        columns = self.domain.membership[feature]
-        moving = ~self.domain.kinds.settled[columns]  # s
-        if moving.sum() != 1 or self.domain.binary[columns][moving].any():
+        columns = self.known.domain.membership[feature]
+        moving = ~self.known.domain.kinds.settled[columns]  # s
+        if moving.sum() != 1 or self.known.domain.binary[columns][moving].any():
             return values[:, :0]
         k = int(np.argmax(moving))
         order = np.argsort(values[..., k], axis=1, kind="stable")
@@ -97,11 +92,11 @@ class Alone:
         between = np.hstack([middle + steps * (end - middle) for end in sides])
         offered = np.repeat(values[:, :1], between.shape[1], axis=1)
         offered[..., k] = between
-        return self.values.admit(offered, X, feature)
+        return self.known.values.admit(offered, X, feature)
 
     def _best(self, values: Tensor, scores: Matrix, scale: Vector) -> IntVector:
         """The quiet value nearest to what is expected, the first; if none is, the lowest: (n,)."""
-        quiet = scores <= self.alarm
+        quiet = scores <= self.known.alarm
         far = (np.abs(values - values[:, :1]) / scale).sum(axis=2)
         near = np.where(quiet, far, np.inf).argmin(axis=1)
         return np.where(quiet.any(axis=1), near, scores.argmin(axis=1))

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.records import join_rows, select_rows
+from whyflag.repair.known import Known
+from whyflag.repair.numbers import fill, repair_numbers, with_ranges
 from whyflag.repair.record import Doubt, Repair
 from whyflag.repair.search import sizes
 from whyflag.repair.standing import Standing
 from whyflag.score.answers import rounding
 from whyflag.table.originals import Originals
 
-if TYPE_CHECKING:
-    from whyflag.repair.repairer import Repairer
-
 
 def repair_as_they_came(
-    repairer: Repairer,
+    known: Known,
     X: Matrix,
     scores: Vector,
     shares: Matrix,
-    row_names: Sequence[Any],
     added: Matrix,
     originals: Originals,
 ) -> Repair:
@@ -37,30 +33,26 @@ def repair_as_they_came(
     fewest features is taken.
     """
     foreign = originals.features(shares.shape[1])  # n x p
-    movable = foreign & repairer.movable
+    movable = foreign & known.values.movable
     most = movable.sum(axis=1)
     order = np.argsort(np.where(movable, -added, np.inf), axis=1, kind="stable")
     rank = np.argsort(order, axis=1, kind="stable")
-    flagged = scores > repairer.alarm
+    flagged = scores > known.alarm
     owners, left = [np.flatnonzero(~flagged)], np.flatnonzero(flagged)
-
-    def names(rows: IntVector) -> list[Any]:
-        return [row_names[i] for i in rows.tolist()]
 
     quiet = owners[0]
     compared = ~(added[quiet] != 0).any(axis=1)
-    parts = [repairer.of_known(X[quiet], scores[quiet], shares[quiet], names(quiet), compared)]
+    parts = [repair_numbers(known, X[quiet], scores[quiet], shares[quiet], compared)]
     every = [0, *sizes(int(most[left].max(initial=0)))]
     for size, following in zip(every, [*every[1:], None], strict=True):
         if not len(left):
             break
         replaced = movable & (rank < size)
         found = _with_replaced(
-            repairer,
+            known,
             X[left],
             scores[left],
             shares[left],
-            names(left),
             select_rows(originals, left),
             replaced[left],
         )
@@ -88,9 +80,9 @@ def _best(tried: Repair, owner: IntVector, shares: Matrix) -> Repair:
     return replace(select_rows(tried, order[first]), evaluations=spent)
 
 
-def _differ(repairer: Repairer, one: Vector, other: Vector, X: Matrix) -> BoolVector:
+def _differ(known: Known, one: Vector, other: Vector, X: Matrix) -> BoolVector:
     """Whether two scores of rows differ by more than rounding, of each row by itself."""
-    typical, precision = repairer.score.unit or 0.0, repairer.score.precision
+    typical, precision = known.score.unit or 0.0, known.score.precision
     allowed = [
         rounding(one[[i]], other[[i]], X[[i]], typical, precision).item() for i in range(len(X))
     ]
@@ -98,17 +90,16 @@ def _differ(repairer: Repairer, one: Vector, other: Vector, X: Matrix) -> BoolVe
 
 
 def _with_replaced(
-    repairer: Repairer,
+    known: Known,
     X: Matrix,
     scores: Vector,
     shares: Matrix,
-    row_names: Sequence[Any],
     originals: Originals,
     replaced: BoolMatrix,
 ) -> Repair:
     """The repair with these features replaced, (n, p), while other such cells are held."""
-    filled, _, tried = repairer.filled(X, scores, replaced)
-    every, members = np.arange(len(X)), repairer.domain.membership
+    filled, _, tried = fill(known, X, scores, replaced)
+    every, members = np.arange(len(X)), known.domain.membership
     foreign = originals.features(len(members))
     standing = Standing(
         rows=filled,
@@ -118,13 +109,13 @@ def _with_replaced(
     )
     held = standing.held
     before = standing(filled, every)
-    found = repairer.of_known(
-        filled, before, shares, row_names, np.zeros(len(X), dtype=np.bool_), standing
+    found = repair_numbers(
+        known, filled, before, shares, np.zeros(len(X), dtype=np.bool_), standing
     )
-    found = repairer.with_ranges(found, replaced, standing)
+    found = with_ranges(known, found, replaced, standing)
     # What is put together again must be the row that came; else nothing can be said of it.
     again = Standing(rows=X, originals=originals, foreign=foreign, membership=members)(X, every)
-    differs = _differ(repairer, again, scores, X) & standing.originals.some
+    differs = _differ(known, again, scores, X) & standing.originals.some
     return replace(
         found,
         data=X,

@@ -10,7 +10,7 @@ import numpy as np
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.nearness import coarse, distance
-from whyflag.repair.expected import Expected
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
 
 MOST = 3  # features that are named
@@ -48,9 +48,8 @@ def context_of(
     feature: int,
     sound: BoolVector,
     i: int,
-    expected: Expected,
+    known: Known,
     trials: Trials,
-    domain: Domain,
 ) -> Context:
     """Which sound features make the value of one in x odd, where another would be normal.
 
@@ -58,6 +57,7 @@ def context_of(
     Feature k makes it odd if it is odd as soon as these rows have the value of k in x:
     a_k = mean_r [e(r with f, k of x) − e(r with f repaired, k of x)] − the same without k.
     """
+    domain, expected = known.domain, known.expected
     own = domain.membership[feature]
     away = np.abs(expected.rows - x) / domain.scale  # m x d
     if own.sum() == 1 and away[:, own].min() > ALIKE:

@@ -6,6 +6,7 @@ import numpy as np
 
 from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from whyflag.domain import Domain
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
 
 TOLD_APART = 2  # digits of a scale: a hundredth of it, or a little less
@@ -25,9 +26,8 @@ def in_few_digits(
     moved: BoolMatrix,
     X: Matrix,
     owner: IntVector,
+    known: Known,
     trials: Trials,
-    domain: Domain,
-    alarm: float,
 ) -> tuple[Matrix, Vector]:
     """Repaired rows with their moved numbers rounded as far as no alarm comes of it: b x d, b.
 
@@ -37,20 +37,21 @@ def in_few_digits(
         moved: The columns that are repaired, (b, d).
         X: The rows as they were, (b, d).
         owner: For which row each is tried, (b,).
+        known: The alarm, and the bounds.
         trials: Scores rows.
-        domain: Kinds and bounds.
-        alarm: The score that must not be exceeded.
     """
     rows, scores = rows.copy(), scores.copy()
-    moved = moved & free(domain)
-    left = np.flatnonzero(moved.any(axis=1) & (scores <= alarm))
+    moved = moved & free(known.domain)
+    left = np.flatnonzero(moved.any(axis=1) & (scores <= known.alarm))
     for more in range(MORE + 1):
-        digits = _decimals(domain.scale) + more
+        digits = _decimals(known.domain.scale) + more
         now, before, its = rows[left], X[left], moved[left]
-        tried = np.where(its, domain.admit(np.where(its, _rounded(now, digits), now), before), now)
+        tried = np.where(
+            its, known.inside.admit(np.where(its, _rounded(now, digits), now), before), now
+        )
         found = trials.of(tried, owner[left])
         # What is as it was again is no repair.
-        good = (found <= alarm) & ((tried != before) | ~its).all(axis=1)
+        good = (found <= known.alarm) & ((tried != before) | ~its).all(axis=1)
         rows[left[good]], scores[left[good]] = tried[good], found[good]
         left = left[~good]
     return rows, scores

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Vector
-from whyflag.domain import Domain
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
 
 FIRST = 24  # values between the repaired one and the bound, evenly, and as many in proportion
@@ -21,7 +21,7 @@ LOOKS = 2  # rounds of it
 
 
 def ranges(
-    rows: Matrix, changed: BoolMatrix, trials: Trials, domain: Domain, alarm: float
+    rows: Matrix, changed: BoolMatrix, known: Known, trials: Trials
 ) -> tuple[Matrix, Matrix]:
     """The interval around each repaired value in which the score stays at or below the alarm.
 
@@ -31,18 +31,17 @@ def ranges(
     Args:
         rows: Repaired rows that raise no alarm, (n, d).
         changed: Repaired columns that an interval makes sense for, (n, d).
+        known: The alarm, and the bounds.
         trials: Scores rows.
-        domain: Kinds and bounds.
-        alarm: The score that must not be exceeded.
 
     Returns:
         The lowest and the highest values, (n, d), NaN where nothing is repaired.
     """
     found = []
     owner, column = np.nonzero(changed)
-    for limits in domain.kinds.inward(domain.lower, domain.upper):
+    for limits in known.inside.kinds.inward(known.inside.lower, known.inside.upper):
         ends = np.full(rows.shape, np.nan)
-        ends[owner, column] = _reach(rows, owner, column, limits[column], trials, domain, alarm)
+        ends[owner, column] = _reach(rows, owner, column, limits[column], known, trials)
         found.append(ends)
     return found[0], found[1]
 
@@ -52,9 +51,8 @@ def _reach(
     owner: IntVector,
     column: IntVector,
     limit: Vector,
+    known: Known,
     trials: Trials,
-    domain: Domain,
-    alarm: float,
 ) -> Vector:
     """The last quiet value on the way from each repaired one to its limit: (b,)."""
     begin = rows[owner, column]
@@ -67,7 +65,7 @@ def _reach(
         moved = np.arange(len(owner))[:, None], np.arange(steps), column[:, None]
         points[moved] = values
         # Only what moves is of its kind and in range: the rest of the row is as it is.
-        values = domain.admit(points, here)[moved]
+        values = known.inside.admit(points, here)[moved]
         points[moved] = values
         scores = trials.of(points.reshape(-1, rows.shape[1]), np.repeat(owner, steps))
         return values, scores.reshape(-1, steps)
@@ -79,17 +77,17 @@ def _reach(
         # At the end itself, not beside it by rounding.
         values[:, -1] = end
         values, scores = scored(values)
-        below = scores <= alarm
+        below = scores <= known.alarm
         count = np.where(below.all(axis=1), steps, below.argmin(axis=1))  # quiet ones in a row
         last = np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]
         next_ = np.take_along_axis(values, np.minimum(count, steps - 1)[:, None], axis=1)[:, 0]
         quiet = np.where(count > 0, last, quiet)
         return quiet, np.where(count < steps, next_, quiet)
 
-    quiet, noisy = walk(begin, limit, _shares(np.abs(limit - begin) / domain.scale[column]))
+    quiet, noisy = walk(begin, limit, _shares(np.abs(limit - begin) / known.domain.scale[column]))
     for _ in range(ROUNDS):
         quiet, noisy = walk(quiet, noisy, np.arange(1, CLOSER + 1)[None] / CLOSER)
-    return _last_quiet(begin, quiet, scored, alarm)
+    return _last_quiet(begin, quiet, scored, known.alarm)
 
 
 def _last_quiet(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
-from whyflag.domain import Domain
 from whyflag.repair.alone import Alone
+from whyflag.repair.known import Known
 from whyflag.repair.trials import Trials
-from whyflag.repair.values import Values
 
 ONE_BY_ONE = 3  # features that are added one by one; more are taken in the order of attributions
 WORTH = 0.05  # of what the whole change brings: a feature that brings less is left as it is
@@ -50,27 +48,20 @@ class Search:
     take no further part.
 
     Attributes:
-        values: What may stand in.
+        known: The alarm, and what may stand in.
         trials: Scores rows.
-        domain: Kinds, bounds and players.
-        alarm: The score to come down to.
-        quiet_rows: Normal rows near a row that raise no alarm, (d,) -> (k, d): what to become where
-            nothing less helps.
     """
 
-    values: Values
+    known: Known
     trials: Trials
-    domain: Domain
-    alarm: float
-    quiet_rows: Callable[[Vector], Matrix]
 
     def __call__(self, X: Matrix, scores: Vector, shares: Matrix) -> Found:
         """Search for rows, (n, d), with their scores and the shares of their features, (n, p)."""
         weights = innocence(shares)
-        look = Alone(self.values, self.trials, self.domain, self.alarm)
+        look = Alone(self.known, self.trials)
         alone, alone_rows = look(X, np.arange(len(X)), weights, shares)
         found = Found(X.copy(), np.zeros(shares.shape, np.bool_), scores.copy(), alone, alone_rows)
-        able = alone <= self.alarm  # n x p
+        able = alone <= self.known.alarm  # n x p
         one = np.flatnonzero(able.any(axis=1))
         first = np.where(able, shares, -1.0).argmax(axis=1)[one]
         found.changed[one, first] = True
@@ -94,7 +85,7 @@ class Search:
         weights: Matrix,
     ) -> None:
         """Change several features of some rows, in place."""
-        movable = self.values.movable
+        movable = self.known.values.movable
         order = np.argsort(-np.where(movable, shares, -1.0), axis=1, kind="stable")  # n x p
         steps, changed = X.copy(), np.zeros(shares.shape, dtype=np.bool_)
         for k in sizes(int(movable.sum())):
@@ -110,13 +101,13 @@ class Search:
                 tried.append(
                     np.array(
                         [
-                            self.values.together(X[i], some, weights[i])
+                            self.known.values.together(X[i], some, weights[i])
                             for i, some in zip(which, together, strict=True)
                         ]
                     )
                 )
             self._take_lowest(found, which, np.hstack(tried))
-            which = which[found.scores[which] > self.alarm]
+            which = which[found.scores[which] > self.known.alarm]
 
     def _take_lowest(self, found: Found, which: IntVector, points: Tensor) -> None:
         """Take for some rows the lowest of c points each, where it is lower: (r, c, d)."""
@@ -152,9 +143,9 @@ class Search:
 
     def _become_normal(self, found: Found, X: Matrix, which: IntVector) -> None:
         """Make normal rows of those whose alarm nothing else has ended, in place."""
-        which = which[found.scores[which] > self.alarm]
+        which = which[found.scores[which] > self.known.alarm]
         if len(which):
-            rows = [self.values.admit_rows(self.quiet_rows(X[i]), X[i]) for i in which]
+            rows = [self.known.values.admit_rows(self.known.quiet_near(X[i]), X[i]) for i in which]
             if len(rows[0]):
                 self._take_lowest(found, which, np.array(rows))
 
@@ -164,14 +155,16 @@ class Search:
         Found one after another, each was expected of a row in which others were still wrong. In
         place, where it raises no alarm; the rows where it is so.
         """
-        quiet = found.scores <= self.alarm
+        quiet = found.scores <= self.known.alarm
         which = which[((found.changed.sum(axis=1) > 1) & quiet)[which]]
         if not len(which):
             return which
-        together = [self.values.together(X[i], found.changed[i], weights[i])[0] for i in which]
+        together = [
+            self.known.values.together(X[i], found.changed[i], weights[i])[0] for i in which
+        ]
         rows = np.array(together)  # r x d
         scores = self.trials.of(rows, which)
-        better = scores <= self.alarm
+        better = scores <= self.known.alarm
         found.rows[which[better]], found.scores[which[better]] = rows[better], scores[better]
         return which[better]
 
@@ -179,11 +172,11 @@ class Search:
         self, found: Found, X: Matrix, which: IntVector, scores: Vector, shares: Matrix
     ) -> None:
         """Take changes out again that are not needed, those of the smallest share first."""
-        members = self.domain.membership
+        members = self.known.domain.membership
         found.changed[which] = (found.rows != X)[which] @ members.T
         gained = scores - found.scores
-        quiet = found.scores <= self.alarm
-        enough = np.where(quiet, self.alarm, found.scores + WORTH * gained)  # n
+        quiet = found.scores <= self.known.alarm
+        enough = np.where(quiet, self.known.alarm, found.scores + WORTH * gained)  # n
         for features in np.argsort(shares, axis=1, kind="stable").T:  # n
             several = found.changed.sum(axis=1) > 1
             some = which[(found.changed[np.arange(len(X)), features] & several)[which]]

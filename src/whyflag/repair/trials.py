@@ -6,10 +6,11 @@ from typing import final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, IntVector, Matrix, Tensor, Vector
+from whyflag.arrays import IntVector, Matrix, Tensor, Vector
 from whyflag.batches import CALL, batch_size
+from whyflag.repair.known import Known
 from whyflag.repair.standing import Standing
-from whyflag.score import Score, evaluate
+from whyflag.score import evaluate
 
 
 @final
@@ -17,18 +18,14 @@ class Trials:
     """Scores rows, many at a time, and counts for whom.
 
     Args:
-        score: The anomaly score.
-        membership: Which columns each feature has, (p, d).
+        known: The anomaly score, and which columns each feature has.
         n: The number of rows that are repaired.
         standing: What asks the detector of them, if it takes cells of them as they came.
     """
 
-    def __init__(
-        self, score: Score, membership: BoolMatrix, n: int, standing: Standing | None = None
-    ) -> None:
-        self.membership, self._standing = membership, standing
+    def __init__(self, known: Known, n: int, standing: Standing | None = None) -> None:
         self.count: IntVector = np.zeros(n, dtype=np.int64)
-        self._score = score
+        self._known, self._standing = known, standing
 
     def of(self, points: Matrix, owner: IntVector) -> Vector:
         """Scores of points (b, d), each tried for the row `owner`, (b,)."""
@@ -37,7 +34,7 @@ class Trials:
             return np.empty(0)
         if self._standing is not None and self._standing.is_asked:
             return self._standing(points, owner)
-        return evaluate(self._score, points, chunk=batch_size(points.shape[1], CALL))
+        return evaluate(self._known.score, points, chunk=batch_size(points.shape[1], CALL))
 
     def of_features(
         self,
@@ -53,7 +50,9 @@ class Trials:
         tried, owners = [], []
         for feature, which, offered in zip(features, whose, values, strict=True):
             points = np.repeat(X[which], offered.shape[1], axis=0)  # rc x d
-            points[:, self.membership[feature]] = offered.reshape(len(points), offered.shape[2])
+            points[:, self._known.domain.membership[feature]] = offered.reshape(
+                len(points), offered.shape[2]
+            )
             tried.append(points)
             owners.append(np.repeat(owner[which], offered.shape[1]))
         scores = self.of(np.vstack(tried), np.concatenate(owners))
