@@ -1,6 +1,7 @@
 """Rows as they come: texts, times and gaps, in whatever holds them."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -764,3 +765,29 @@ def test_an_object_that_is_no_number_is_refused_in_rows_of_numbers(sensors):
     explain = Explainer(GMM(random_state=0).fit(SENSORS), sensors)
     with pytest.raises(TypeError, match=r"must hold numbers, .*column 'b'"):
         explain(sensors[:2].astype(object).assign(b=["1", "one"]))
+
+
+def test_masked_values_are_gaps():
+    rows = np.random.default_rng(0).normal(5, 1, size=(300, 3))
+    given = np.ma.masked_equal(np.array([[-9999, 5, 9.5], [5, 5, 5.0]]), -9999)
+    whole = np.where(given.mask, np.nan, given.data)
+    explain = Explainer(lambda X: ((X - 5) ** 2).sum(axis=1), rows, threshold=15.0)
+    assert explain(given).top().equals(explain(whole).top())
+    counts = np.ma.masked_equal(np.array([[-9999, 5, 9], [5, 5, 5]]), -9999)
+    assert "x0 has no value" in explain(counts).sentences()[0]
+    background = np.ma.masked_array(rows, rows > 7)
+    normal = Explainer(lambda X: np.nansum(X**2, axis=1), background, threshold=150.0)
+    assert normal.domain.upper[:3].max() <= 7
+
+
+def test_decimals_are_numbers():
+    rng = np.random.default_rng(0)
+    prices = [Decimal(f"{value:.2f}") for value in rng.normal(10, 1, 300)]
+    rows = pd.DataFrame({"x": rng.normal(size=300), "price": prices})
+    odd = rows.head(1).assign(price=Decimal("99.5"))
+
+    def score(frame):
+        return frame["x"].abs() + (frame["price"].astype(float) - 10).abs()
+
+    found = Explainer(score, rows, threshold=5.0)(odd)
+    assert found.top(1)[["feature", "observed"]].to_numpy().tolist() == [["price", 99.5]]

@@ -13,7 +13,14 @@ from scipy.stats import norm
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.covariance import EllipticEnvelope
-from sklearn.decomposition import NMF, PCA, FastICA, IncrementalPCA, TruncatedSVD
+from sklearn.decomposition import (
+    NMF,
+    PCA,
+    FastICA,
+    IncrementalPCA,
+    SparsePCA,
+    TruncatedSVD,
+)
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import VarianceThreshold
@@ -424,3 +431,11 @@ def test_no_warnings_are_silenced_while_neighbours_are_asked(monkeypatch):
     assert score.feature_names == ("a", "b")
     assert seen
     assert all(each == filters for each in seen)
+
+
+def test_a_decomposition_that_flattens_a_single_row():
+    rows = np.random.default_rng(0).normal(size=(100, 4))
+    detector = SparsePCA(2, max_iter=5, random_state=0).fit(rows)
+    found = Explainer(detector, rows, threshold=1.0)([[9.0, 0, 0, 0], [0, 0, 0, 0]])
+    whole = detector.inverse_transform(detector.transform(found.data))
+    assert found.scores == pytest.approx(((found.data - whole) ** 2).sum(axis=1))

@@ -130,3 +130,11 @@ def test_comp_counts_the_evaluations_of_each_row():
     seen.clear()
     attribution = bound.attribute(X)
     assert attribution.evaluations.sum() == sum(seen)
+
+
+def test_comp_is_finite_for_the_largest_numbers():
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    explain = Explainer(lambda X: np.tanh(np.abs(X).max(axis=1)), rows, "comp", threshold=0.999)
+    values = explain([[1e300, 0.0, 0.0]]).values
+    assert np.isfinite(values).all()
+    assert values.argmax() == 0

@@ -195,3 +195,13 @@ def test_without_normal_rows_the_default_is_another():
     assert without(PLANTED[:1]).method == "ASH"
     with pytest.raises(ValueError, match="near needs normal rows"):
         Explainer(DETECTOR, method="near", domain=Domain.infer(NORMAL))
+
+
+def test_one_normal_row_alone_leaves_all_in_doubt_and_fails_nowhere():
+    rows = np.array([[0.5, -0.25, 0.0]])
+    found = Explainer(lambda X: np.floor(np.abs(X).max(axis=1)), rows, threshold=-1)(rows)
+    assert np.isinf(found.standard_errors).all()
+    assert found.in_doubt.tolist() == [False]  # what is called normal raises the alarm: said first
+    assert "still raises the alarm" in found.remarks[0]
+    found = Explainer(lambda X: np.zeros(len(X)), rows)(rows)
+    assert found.in_doubt.tolist() == [True]

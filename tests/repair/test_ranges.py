@@ -8,10 +8,12 @@ from whyflag.repair.trials import Trials
 from whyflag.score import Score
 
 
-def found(function, row, column, domain, alarm):
+def found(function, row, column, domain, alarm, seen=None):
     known = Known(Score(function, n_features=len(row), threshold=alarm), domain, None)
     changed = np.arange(len(row))[None] == column
-    low, high = ranges(np.array([row]), changed, known, Trials(known, 1))
+    rows = np.array([row])
+    observed = rows if seen is None else np.where(changed, seen, rows)
+    low, high = ranges(rows, observed, changed, known, Trials(known, 1))
     return low[0, column], high[0, column]
 
 
@@ -71,7 +73,7 @@ def test_of_what_is_not_asked_for_nothing_is_known():
     score = Score(lambda X: X.sum(axis=1), n_features=2, threshold=1.0)
     known = Known(score, domain, None)
     trials = Trials(known, 1)
-    low, high = ranges(np.zeros((1, 2)), np.zeros((1, 2), bool), known, trials)
+    low, high = ranges(np.zeros((1, 2)), np.ones((1, 2)), np.zeros((1, 2), bool), known, trials)
     assert np.isnan(low).all()
     assert np.isnan(high).all()
     assert trials.count.tolist() == [0]
@@ -85,3 +87,16 @@ def test_the_rest_of_the_row_is_held_also_where_it_is_not_normal():
         return np.abs(X[:, 0] - 50) + 0.3 * np.abs(X[:, 1] - 50)
 
     assert found(away, [50.0, 200.5], 0, domain, 60.0) == (36, 64)
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-6, 1e-3])
+def test_what_was_seen_is_never_in_the_range_if_it_raises_the_alarm(width):
+    def stuck(X):  # at one value, as a sensor that fails
+        return np.where(np.abs(X[:, 0] - 0.3) <= width, 9.0, 0.0)
+
+    low, high = found(stuck, [1.0, 0.0], 0, Domain(2, lower=-2, upper=2), 1.0, seen=0.3)
+    assert 0.3 + width < low < 0.31 + width
+    assert high == 2
+    low, high = found(stuck, [-1.0, 0.0], 0, Domain(2, lower=-2, upper=2), 1.0, seen=0.3)
+    assert low == -2
+    assert 0.29 - width < high < 0.3 - width

@@ -43,7 +43,8 @@ from whyflag.score.map import Function, Map
 def transform(transformer: Any, X: Matrix) -> Matrix:
     """What a fitted transformer makes of rows, as numbers."""
     image = transformer.transform(with_names(transformer, X))
-    return np.asarray(image.toarray() if hasattr(image, "toarray") else image, dtype=np.float64)
+    rows = np.asarray(image.toarray() if hasattr(image, "toarray") else image, dtype=np.float64)
+    return rows.reshape(len(X), -1)  # SparsePCA flattens a single row
 
 
 def with_names(estimator: Any, X: Matrix) -> Any:

@@ -65,8 +65,10 @@ class _BoundCOMP(BoundMethod):
             limits=self.method.limits,
         )
         moved = (minimum.point - X) / domain.scale  # n x d
+        # Squares of the largest numbers are none.
+        size = np.maximum(np.abs(moved).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return Contributions(
-            values=np.sqrt(moved**2 @ domain.membership.T),
+            values=size * np.sqrt((moved / size) ** 2 @ domain.membership.T),
             base_values=evaluate(self.score, minimum.point),
             scores=evaluate(self.score, X),
             evaluations=minimum.n_evaluations + 2,

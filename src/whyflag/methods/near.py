@@ -100,7 +100,7 @@ class _BoundNEAR(BoundMethod):
             scores=scores,
             evaluations=np.full(len(X), worth[0].size + references.shape[1]),
             reference=reference,
-            standard_errors=np.abs(gap) * self._spread(X, references, worth),
+            standard_errors=self._errors(X, references, worth, gap),
         )
 
     def _counterpart(self, X: Matrix, share: Matrix) -> tuple[Matrix, Vector]:
@@ -194,10 +194,10 @@ class _BoundNEAR(BoundMethod):
         """What part of a negative gap belongs to each feature: the less, the larger its share."""
         return _positive(self._movable * (1 - share)) if self._movable.sum() > 1 else share
 
-    def _spread(self, X: Matrix, references: Tensor, worth: Tensor) -> Matrix:
-        """Standard errors of the shares, by leaving out one reference at a time: (n, p)."""
+    def _errors(self, X: Matrix, references: Tensor, worth: Tensor, gap: Matrix) -> Matrix:
+        """Standard errors of the values, by leaving out one reference at a time: (n, p)."""
         n, k, d = references.shape
-        if k == 1:
+        if k == 1:  # also of a gap of nothing: nobody knows how far it depends on the one
             return np.full((n, self.domain.n_players), np.inf)
         kept = np.array([np.delete(np.arange(k), i) for i in range(k)])  # k x (k − 1)
         shares = self._share(
@@ -205,7 +205,7 @@ class _BoundNEAR(BoundMethod):
             references[:, kept].reshape(n * k, k - 1, d),
             worth[:, kept].reshape(n * k, k - 1, -1),
         ).reshape(n, k, -1)
-        return np.sqrt((k - 1) * shares.var(axis=1))
+        return np.abs(gap) * np.sqrt((k - 1) * shares.var(axis=1))
 
     @property
     def _movable(self) -> Vector:

@@ -101,7 +101,7 @@ def with_ranges(
     columns = (features & ~repair.changed & quiet) @ known.domain.membership  # n x d
     trials = Trials(known, len(repair), standing)
     numbers = columns & ~known.patterned
-    lower, upper = _ranges(known, repair.rows, numbers, trials)
+    lower, upper = _ranges(known, repair.rows, repair.data, numbers, trials)
     return replace(
         repair,
         lower=np.where(numbers, lower, repair.lower),
@@ -144,7 +144,7 @@ def _repair(known: Known, now: Repair, shares: Matrix, standing: Standing | None
     found = _in_few_digits(known, search(X, now.before, shares), X, shares, trials)
     quiet = found.scores <= known.alarm
     columns = (found.changed & quiet[:, None]) @ known.domain.membership  # n x d
-    lower, upper = _ranges(known, found.rows, columns & ~known.patterned, trials)
+    lower, upper = _ranges(known, found.rows, X, columns & ~known.patterned, trials)
     return replace(
         now,
         rows=found.rows,
@@ -206,8 +206,8 @@ def _in_few_digits(known: Known, found: Found, X: Matrix, shares: Matrix, trials
 
 
 def _ranges(
-    known: Known, rows: Matrix, numbers: BoolMatrix, trials: Trials
+    known: Known, rows: Matrix, observed: Matrix, numbers: BoolMatrix, trials: Trials
 ) -> tuple[Matrix, Matrix]:
     """How far these numbers of repaired rows can be moved without an alarm."""
-    lower, upper = ranges(rows, numbers, known, trials)
+    lower, upper = ranges(rows, observed, numbers, known, trials)
     return ends_in_few_digits(lower, rows, upper, known.inside)

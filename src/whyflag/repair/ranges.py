@@ -21,7 +21,7 @@ LOOKS = 2  # rounds of it
 
 
 def ranges(
-    rows: Matrix, changed: BoolMatrix, known: Known, trials: Trials
+    rows: Matrix, observed: Matrix, changed: BoolMatrix, known: Known, trials: Trials
 ) -> tuple[Matrix, Matrix]:
     """The interval around each repaired value in which the score stays at or below the alarm.
 
@@ -30,6 +30,8 @@ def ranges(
 
     Args:
         rows: Repaired rows that raise no alarm, (n, d).
+        observed: The rows as they were, (n, d): their values are tried too, so that none that
+            raises the alarm is called normal, however narrow the alarm is around it.
         changed: Repaired columns that an interval makes sense for, (n, d).
         known: The alarm, and the bounds.
         trials: Scores rows.
@@ -41,7 +43,9 @@ def ranges(
     owner, column = np.nonzero(changed)
     for limits in known.inside.kinds.inward(known.inside.lower, known.inside.upper):
         ends = np.full(rows.shape, np.nan)
-        ends[owner, column] = _reach(rows, owner, column, limits[column], known, trials)
+        ends[owner, column] = _reach(
+            rows, owner, column, limits[column], observed[owner, column], known, trials
+        )
         found.append(ends)
     return found[0], found[1]
 
@@ -51,6 +55,7 @@ def _reach(
     owner: IntVector,
     column: IntVector,
     limit: Vector,
+    seen: Vector,
     known: Known,
     trials: Trials,
 ) -> Vector:
@@ -72,11 +77,14 @@ def _reach(
 
     def walk(quiet: Vector, end: Vector, share: Matrix) -> tuple[Vector, Vector]:
         """The last quiet value before the first that is not, and that one; the end if all are."""
-        steps = share.shape[1]
         values = quiet[:, None] + share * (end - quiet)[:, None]  # b x steps
-        # At the end itself, not beside it by rounding.
+        # At the end itself and at what was seen, not beside them by rounding.
         values[:, -1] = end
-        values, scores = scored(values)
+        on_the_way = np.clip(seen, np.minimum(quiet, end), np.maximum(quiet, end))
+        values = np.hstack([values, on_the_way[:, None]])
+        order = np.argsort(np.abs(values - quiet[:, None]), axis=1, kind="stable")
+        steps = values.shape[1]
+        values, scores = scored(np.take_along_axis(values, order, axis=1))
         below = scores <= known.alarm
         count = np.where(below.all(axis=1), steps, below.argmin(axis=1))  # quiet ones in a row
         last = np.take_along_axis(values, np.maximum(count - 1, 0)[:, None], axis=1)[:, 0]

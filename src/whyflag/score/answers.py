@@ -17,9 +17,10 @@ SAME_ANSWER = 1e-5
 def check_answer(values: Any, X: Matrix, name: str) -> None:
     """Refuse what is not one number for each row."""
     if values.shape != (len(X),):
+        flat = " Flatten it: score(X).ravel()." if values.shape == (len(X), 1) else ""
         raise ValueError(
             f"The score must map rows {X.shape} to shape ({len(X)},), got {values.shape} "
-            f"from {name}."
+            f"from {name}.{flat}"
         )
 
 
@@ -31,7 +32,9 @@ def check_finite(values: Vector, X: Matrix) -> None:
         raise ValueError(
             f"The score must be finite, got {values[row]} at row {row}, whose values are "
             f"{np.array2string(X[row], threshold=8, edgeitems=4)}. If no row can have such "
-            "values, say so with the bounds of the `Domain`."
+            "values, say so with the bounds of the `Domain`; if this is how the detector calls a "
+            "row impossible, let it end somewhere: "
+            "as_score(lambda X: np.minimum(score(X), highest))."
         )
 
 

@@ -30,6 +30,10 @@ def in_hand(X: Any, name: str = "X") -> Any:
                 f"{max(1, MOST_DENSE // d)} at most."
             )
         return np.asarray(X.toarray(), dtype=np.float64)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is no value
+        rows = X.data.astype(X.dtype if X.dtype.kind in "fO" else np.float64)
+        rows[np.ma.getmaskarray(X)] = None if X.dtype == object else np.nan
+        return rows
     if hasattr(X, "iloc") and not hasattr(X, "columns"):
         raise ValueError(
             f"`{name}` must have shape (n, d), got a Series of shape {X.shape}. A row of a "

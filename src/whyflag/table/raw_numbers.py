@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -104,7 +105,10 @@ def numbers_in(cells: Cells) -> tuple[Vector, NDArray[np.bool_]]:
         values = cells.astype(np.float64)
         return values, ~np.isnan(values)
     is_number = np.array(
-        [isinstance(each, Real) and not isinstance(each, bool) for each in cells.tolist()]
+        [
+            isinstance(each, (Real, Decimal)) and not isinstance(each, bool)
+            for each in cells.tolist()
+        ]
     )
     values = np.full(len(cells), np.nan)
     values[is_number] = cells[is_number].astype(np.float64)
