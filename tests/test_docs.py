@@ -213,7 +213,6 @@ def test_every_page_is_in_the_navigation():
 # Modules that the others are made of, and the command line: not for users of the library.
 INTERNAL = {
     "arrays",
-    "asking",
     "batches",
     "checks",
     "cli",

@@ -21,7 +21,7 @@ from whyflag.outcome import worst
 from whyflag.prepared import prepare
 from whyflag.repair import Repair, Repairer
 from whyflag.score import Score
-from whyflag.table.originals import CellsOfRows, Originals
+from whyflag.table.originals import Originals
 
 BEST = ("near", "wKSH")
 
@@ -132,14 +132,14 @@ class Ensemble:
 @final
 @dataclass(frozen=True)
 class _Average:
-    """Scores of several detectors, each in its unit, on average."""
+    """What several detectors say of rows, each in its unit, on average."""
 
-    scores: tuple[Score, ...]
+    asked: tuple[Callable[..., Vector], ...]
     units: tuple[float, ...]
 
-    def __call__(self, X: Matrix) -> Vector:
-        scores = zip(self.scores, self.units, strict=True)
-        return np.asarray(np.mean([score(X) / unit for score, unit in scores], axis=0))
+    def __call__(self, *rows: Any) -> Vector:
+        asked = zip(self.asked, self.units, strict=True)
+        return np.asarray(np.mean([ask(*rows) / unit for ask, unit in asked], axis=0))
 
 
 def combine(members: Sequence[Attribution]) -> Attribution:
@@ -244,19 +244,6 @@ def _added(members: Sequence[Attribution]) -> Matrix | None:
     return np.sum(known, axis=0) / len(members) if known else None
 
 
-@final
-@dataclass(frozen=True)
-class _AverageOfCells:
-    """The same of rows in which some cells are as they came."""
-
-    asks: tuple[Callable[[Matrix, CellsOfRows], Vector], ...]
-    units: tuple[float, ...]
-
-    def __call__(self, Z: Matrix, cells: CellsOfRows) -> Vector:
-        asked = zip(self.asks, self.units, strict=True)
-        return np.asarray(np.mean([ask(Z, cells) / unit for ask, unit in asked], axis=0))
-
-
 def _originals(members: Sequence[Attribution]) -> Originals | None:
     """Cells that some member takes as they came, and what all say of them on average."""
     known = [member.originals for member in members if member.originals is not None]
@@ -270,7 +257,7 @@ def _originals(members: Sequence[Attribution]) -> Originals | None:
         known[0],
         cells=tuple(dict(ChainMap(*map(dict, its))) for its in cells),
         told=tuple(dict(ChainMap(*map(dict, its))) for its in told),
-        ask=_AverageOfCells(asks, tuple(member.unit for member in members)),
+        ask=_Average(asks, tuple(member.unit for member in members)),
     )
 
 

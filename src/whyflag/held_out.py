@@ -8,11 +8,17 @@ from typing import Any, final
 
 import numpy as np
 
+from whyflag.adapters import as_score
+from whyflag.adapters.raw import Asked, Uses
 from whyflag.arrays import IntVector, Vector
+from whyflag.batches import CALL, batch_size
 from whyflag.calibration import Calibration
 from whyflag.checks import check_number, check_whole
-from whyflag.intake import scores_of
+from whyflag.intake import takes_raw
 from whyflag.progress import steps
+from whyflag.score import evaluate
+from whyflag.score.answers import check_answer
+from whyflag.table import read_table
 from whyflag.table.holders import in_hand, take
 
 FEW, MANY = 1000, 5000  # rows: with fewer each is held out in turn, and more folds are made
@@ -45,10 +51,10 @@ def calibrate(
     """
     check_number("rate", rate, above=0, at_most=0.5)
     if held_out is not None:
-        return Calibration.of(scores_of(detector, held_out, "held_out"), rate)
+        return Calibration.of(_scores_of(detector, held_out, "held_out"), rate)
     X = in_hand(X)
     # What can not be scored is refused before anything is fitted.
-    n = len(scores_of(detector, X))
+    n = len(_scores_of(detector, X))
     if n < 2:
         raise ValueError(
             "`X` must have at least two rows, of which some are held out, got one: give rows that "
@@ -109,10 +115,26 @@ def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
         # What a detector has chosen among candidates stays: another choice is another scale.
         other = detector.settled() if hasattr(detector, "settled") else clone(detector)
         other.fit(part.seen)
-        of_seen, of_held = scores_of(other, part.seen), scores_of(other, part.held)
-        now = scores_of(detector, part.known)
+        of_seen, of_held = _scores_of(other, part.seen), _scores_of(other, part.held)
+        now = _scores_of(detector, part.known)
         found.append(_moved(of_held, of_seen, now))
     return np.concatenate(found)
+
+
+def _scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
+    """What a detector says of rows as they come, high = anomalous, each a finite number."""
+    X, score = in_hand(X, name), as_score(detector)
+    if takes_raw(X, Uses.of(detector).of_rows(X)):
+        found = Asked.of(detector, score)(X)
+        check_answer(found, X, score.name)
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise ValueError(f"The score must be finite, got {found[row]} at row {row}.")
+        return found
+    rows = read_table(X, name=name).values
+    if score.n_features not in (None, rows.shape[1]):
+        raise ValueError(f"`{name}` must have shape (n, {score.n_features}), got {rows.shape}.")
+    return evaluate(score, rows, batch_size(rows.shape[1], CALL))
 
 
 def _moved(scores: Vector, before: Vector, now: Vector) -> Vector:

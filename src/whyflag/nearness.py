@@ -7,6 +7,7 @@ import numpy as np
 from whyflag.arrays import Matrix, Tensor
 
 FAR = 3.0  # scales: beyond a few of them, further away hardly counts
+DIGITS = 9  # that decide between values
 LARGEST = 1e70  # whose squares still have squares
 
 
@@ -34,6 +35,6 @@ def bend(u: Matrix) -> Matrix:
     return 2 * (1 - 3 * q) / (1 + q) ** 3
 
 
-def coarse(values: Tensor, digits: int = 9) -> Tensor:
+def coarse(values: Tensor) -> Tensor:
     """Values with their last digits cut off, so that rounding does not decide between equals."""
-    return np.round(values, digits)
+    return np.round(values, DIGITS)

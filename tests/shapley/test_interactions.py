@@ -5,7 +5,7 @@ import pytest
 
 from whyflag.shapley import Exact, Kernel, interactions
 from whyflag.shapley.interactions import BY_SIZE, MOST_PAIRS, NOISE, THIRD, Interactions
-from whyflag.shapley.kernel import _plan
+from whyflag.shapley.plan import plan_of
 
 
 class TermGame:
@@ -55,7 +55,7 @@ def beyond_fair_shares(game):
 
 @pytest.mark.parametrize("p", [4, 5, 8])
 def test_covariances_are_sums_over_all_terms_with_their_exact_values(p):
-    plan = _plan(p, 2**p - 2, 0)
+    plan = plan_of(p, 2**p - 2, 0)
     sigma = np.where(plan.coalitions[2 : 2 + len(plan.excess)], 1.0, -1.0)
     found = list(interactions._likely(sigma))
     for (variance, own, shares), (expected, terms) in zip(found, likely_terms(p), strict=True):
@@ -84,7 +84,7 @@ def written_out(plan):
 def test_values_are_those_of_the_game_that_is_likely_and_a_regression_on_the_rest():
     p, budget = 9, 200
     game = FunctionGame(p, lambda z: np.tanh(z @ np.linspace(-1, 2, p)) + z[:, :4].all(axis=1))
-    plan = _plan(p, budget, 0)
+    plan = plan_of(p, budget, 0)
     over = over_at_fair_shares(plan, game)[:, 0]
     columns, left, values = written_out(plan)
     residual = over - 2 * plan.excess @ (plan.influence @ over)
@@ -99,7 +99,7 @@ def test_values_are_those_of_the_game_that_is_likely_and_a_regression_on_the_res
 def test_what_is_unexpected_is_seen_by_leaving_out_one_pair_after_another():
     p, budget = 8, 120
     game = FunctionGame(p, lambda z: np.sin(z @ np.arange(1.0, p + 1)))
-    plan = _plan(p, budget, 1)
+    plan = plan_of(p, budget, 1)
     over = over_at_fair_shares(plan, game)[:, 0]
     _, left, _ = written_out(plan)
     h = len(over)
@@ -118,11 +118,11 @@ def test_what_is_unexpected_is_seen_by_leaving_out_one_pair_after_another():
 
 
 def test_too_few_pairs_tell_nothing_and_too_many_are_not_asked():
-    assert _plan(20, 78, 0).interactions is None
-    assert _plan(20, 80, 0).interactions is not None
-    assert _plan(20, 2 * MOST_PAIRS, 0).interactions is not None
-    assert _plan(20, 2 * MOST_PAIRS + 2, 0).interactions is None
-    assert _plan(6, 2**6 - 2, 0).interactions is None  # all are there
+    assert plan_of(20, 78, 0).interactions is None
+    assert plan_of(20, 80, 0).interactions is not None
+    assert plan_of(20, 2 * MOST_PAIRS, 0).interactions is not None
+    assert plan_of(20, 2 * MOST_PAIRS + 2, 0).interactions is None
+    assert plan_of(6, 2**6 - 2, 0).interactions is None  # all are there
 
 
 def errors(game, exact, budget, n=30):
@@ -153,8 +153,8 @@ def test_errors_are_smaller_where_there_are_interactions(name, budget, monkeypat
     game = FunctionGame(14, function)
     exact = Exact().solve(game).values
     with_them = errors(game, exact, budget)
-    _plan.cache_clear()
+    plan_of.cache_clear()
     monkeypatch.setattr(Interactions, "of", classmethod(lambda *_: None))
     without = errors(game, exact, budget)
-    _plan.cache_clear()
+    plan_of.cache_clear()
     assert with_them <= (at_most if budget == 2000 else max(at_most, 1.0)) * without

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from whyflag.shapley import Exact, Kernel
 from whyflag.shapley.coalitions import numbered, sample_of_size
+from whyflag.shapley.design import design
 from whyflag.shapley.interactions import Interactions
-from whyflag.shapley.kernel import _plan, _times, design, n_pairs
+from whyflag.shapley.plan import n_plans, plan_of
 
 
 class TableGame:
@@ -145,12 +146,12 @@ def test_what_seeds_have_in_common_is_small_against_what_they_differ_by():
 
 def test_a_regression_without_interactions_is_unbiased_beyond_what_it_enumerates(monkeypatch):
     monkeypatch.setattr(Interactions, "of", classmethod(lambda *_: None))
-    _plan.cache_clear()
+    plan_of.cache_clear()
     p = 14
     game = FunctionGame(p, lambda z: (z[:, :4].all(axis=1) * 1.0) + z[:, 5] * z[:, 6] * z[:, 7])
     exact = Exact().solve(game).values
     runs = np.array([Kernel(300, seed=s).solve(game).values for s in range(300)])
-    _plan.cache_clear()
+    plan_of.cache_clear()
     error = runs.mean(axis=0) - exact
     standard_error = runs.std(axis=0) / np.sqrt(len(runs))
     assert (np.abs(error) <= 4.5 * standard_error + 1e-12).all()
@@ -257,11 +258,11 @@ def test_parts_together_are_as_one_by_one(monkeypatch):
     ],
 )
 def test_large_budgets_are_cut_where_many_coalitions_are_left(p, budget, times):
-    assert _times(p, budget) == times
+    assert n_plans(p, budget) == times
 
 
 def test_several_plans_have_one_budget_and_standard_errors_that_hold(monkeypatch):
-    monkeypatch.setattr("whyflag.shapley.kernel.MOST_PAIRS", 128)
+    monkeypatch.setattr("whyflag.shapley.plan.MOST_PAIRS", 128)
     strength = np.random.default_rng(0).normal(size=16)
     game = FunctionGame(16, lambda z: SAMPLED_GAMES["saturating"](z, strength))
     exact = Exact().solve(game)
@@ -459,34 +460,6 @@ def test_exact_keeps_memory_bounded():
 def test_kernel_refuses_a_budget_that_leaves_values_open():
     with pytest.raises(ValueError, match=r"at least 40 for 20 players.*got 39"):
         Kernel(39).solve(FunctionGame(20, lambda z: z.sum(axis=1)))
-
-
-@pytest.mark.parametrize(
-    ("p", "budget"), [(4, 12), (4, 14), (7, 60), (12, 500), (13, 2000), (40, 200)]
-)
-def test_a_design_has_pairs_no_coalition_twice_and_the_kernels_weight(p, budget):
-    half, weights, unseen = design(p, budget, np.random.default_rng(0))
-    assert 2 * len(half) == budget
-    coalitions = np.vstack([half, ~half])
-    assert len(np.unique(coalitions, axis=0)) == len(coalitions)
-    size = half.sum(axis=1)
-    assert (np.diff(size) >= 0).all()
-    for s in range(1, p // 2 + 1):
-        kernel = (p - 1) / (s * (p - s)) / (2 if 2 * s == p else 1)
-        count = (size == s).sum()
-        if count > 10:  # sizes drawn often enough that rounding of draws is small
-            assert weights[size == s].sum() == pytest.approx(kernel, rel=1 / count)
-        if count:
-            np.testing.assert_allclose(unseen[size == s], 1 - count / n_pairs(p, s))
-
-
-def test_a_size_is_counted_in_full_when_its_share_of_the_budget_reaches_that_far():
-    """Rather than from both ends while the budget lasts: that leaves too little for the middle."""
-    half, _, unseen = design(13, 200, np.random.default_rng(0))
-    counts = np.bincount(half.sum(axis=1))
-    assert counts[1] == 13
-    assert (counts[2:] >= 17).all()
-    np.testing.assert_array_equal(unseen == 0, half.sum(axis=1) == 1)
 
 
 def test_numbered_coalitions_are_all_of_them():

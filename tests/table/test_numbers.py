@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyflag.table.layout import is_number
+from whyflag.table.header import is_number
 from whyflag.table.numbers import PLAIN, Form, affix_of, decimals_of, form_of
 
 WRITTEN = {

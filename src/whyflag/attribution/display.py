@@ -92,10 +92,10 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
             return None
         if is_redacted(attribution, feature):
             return ANOTHER
-        if state := foreign(attribution, i, feature):
+        if foreign(attribution, i, feature):
             codec = attribution.codecs.get(attribution.feature_names[feature])
             if codec is not None:
-                return codec.instead(rows[i, attribution.membership[feature]], state)
+                return codec.instead(rows[i, attribution.membership[feature]])
         return _unlike(attribution, i, rows[i], feature, digits)
     reference = attribution.reference
     return None if reference is None else held(attribution, reference[i], feature, digits)

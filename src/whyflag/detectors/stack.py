@@ -130,9 +130,9 @@ class Stack:
         """An affine layer: (C, n, source) -> (C, n, target)."""
         return torch.baddbmm(self._biases[name], inputs, self._weights[name])
 
-    def hidden(self, name: str, inputs: Tensor, target: str = "hidden") -> Tensor:
+    def hidden(self, name: str, inputs: Tensor) -> Tensor:
         """A layer with softplus, zero where a network has no unit."""
-        return softplus(self.linear(name, inputs)) * self.masks[target]
+        return softplus(self.linear(name, inputs)) * self.masks["hidden"]
 
 
 def _largest(widths: Sequence[Widths]) -> dict[str, int]:

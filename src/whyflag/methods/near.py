@@ -74,7 +74,8 @@ class NEAR(Method):
         rows, domain = prepared.background, prepared.domain
         nearest = Nearest(rows, domain, self.n_references)
         bonds = _bonds(rows, domain, self.n_references)
-        usual = np.quantile(_evenly(rows, NEIGHBOURS), (OUTER, 1 - OUTER), axis=0)  # 2 x d
+        some = rows[evenly(len(rows), NEIGHBOURS)]
+        usual = np.quantile(some, (OUTER, 1 - OUTER), axis=0)  # 2 x d
         return _BoundNEAR(prepared.score, domain, nearest, bonds, usual)
 
 
@@ -216,15 +217,11 @@ class _BoundNEAR(BoundMethod):
 
 def _bonds(rows: Matrix, domain: Domain, k: int) -> Bonds:
     """How columns go together in the differences between normal rows and their k neighbours."""
-    rows = _evenly(rows, NEIGHBOURS)
-    some = _evenly(rows, BOND_ROWS)
+    rows = rows[evenly(len(rows), NEIGHBOURS)]
+    some = rows[evenly(len(rows), BOND_ROWS)]
     nearest = Nearest(rows, domain, k + 1)(some)  # each row is its own neighbour as well
     # Where rows are often repeated, their neighbours are copies: what differs is rounding.
     return Bonds.of(coarse((some - nearest.mean(axis=1)) / domain.scale))
-
-
-def _evenly(rows: Matrix, most: int) -> Matrix:
-    return rows[evenly(len(rows), most)]
 
 
 def _positive(evidence: Matrix) -> Matrix:

@@ -64,7 +64,17 @@ class Strip:
 
     def density(self, known: Distribution, column: int, alarm: float | None = None) -> Markup:
         """Normal values, and a line where the alarm is."""
-        return _density(self, known, column, alarm)
+        edges = np.linspace(self.axis.low, self.axis.high, CELLS + 1)
+        parts = known.parts(column, edges)
+        # A root, so that few rows can be seen.
+        heights = (HEIGHT - 2) * np.sqrt(parts / (parts.max() or 1.0))
+        path = [f"M0 {HEIGHT}"]
+        for x, height in zip(np.linspace(0, self.width, CELLS + 1)[1:], heights, strict=True):
+            path.append(f"V{_short(HEIGHT - height)}H{_short(x)}")
+        drawn = Markup('<path class="density" d="{}V{}z"/>').format("".join(path), HEIGHT)
+        if alarm is not None:
+            drawn += Markup('<path class="alarm" d="M{} 0V{}"/>').format(self.at(alarm), HEIGHT)
+        return _symbol(self.name, f"0 0 {self.width} {HEIGHT}", drawn)
 
     def at(self, value: float) -> str:
         """The place of a value."""
@@ -86,19 +96,6 @@ class Strip:
         else:
             drawn += Markup('<path class="at" d="M{} 0V{}"/>').format(self.at(at), HEIGHT)
         return _picture(f"0 0 {self.width} {HEIGHT}", label, drawn, kind)
-
-
-def _density(strip: Strip, known: Distribution, column: int, alarm: float | None) -> Markup:
-    edges = np.linspace(strip.axis.low, strip.axis.high, CELLS + 1)
-    parts = known.parts(column, edges)
-    heights = (HEIGHT - 2) * np.sqrt(parts / (parts.max() or 1.0))  # so that few rows can be seen
-    path = [f"M0 {HEIGHT}"]
-    for x, height in zip(np.linspace(0, strip.width, CELLS + 1)[1:], heights, strict=True):
-        path.append(f"V{_short(HEIGHT - height)}H{_short(x)}")
-    drawn = Markup('<path class="density" d="{}V{}z"/>').format("".join(path), HEIGHT)
-    if alarm is not None:
-        drawn += Markup('<path class="alarm" d="M{} 0V{}"/>').format(strip.at(alarm), HEIGHT)
-    return _symbol(strip.name, f"0 0 {strip.width} {HEIGHT}", drawn)
 
 
 def bar(part: float, error: float, kind: str) -> Markup:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import comb
 from typing import final
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from whyflag.arrays import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from whyflag.arrays import IntVector, Matrix, Vector
 from whyflag.batches import batches
 from whyflag.checks import check_number, check_whole
 from whyflag.shapley.base import Playable, ShapleySolver, ShapleyValues, close_gap, parts_of
-from whyflag.shapley.coalitions import of_size, sample_of_size
-from whyflag.shapley.interactions import MOST_PAIRS, Interactions
+from whyflag.shapley.plan import Plan, n_plans, plan_of
 
 # Rows times parts that are solved at once: with fewer, products of matrices of all pairs, 9 MB,
 # wait for memory.
@@ -77,8 +73,8 @@ class Kernel(ShapleySolver):
         while len(todo):
             for size in np.unique(budget[todo]).tolist():
                 rows = todo[budget[todo] == size]
-                times = _times(p, size)
-                plan = _plan(p, size // times, self.seed)
+                times = n_plans(p, size)
+                plan = plan_of(p, size // times, self.seed)
                 ends[rows], values[rows], errors[rows] = self._regress(game, rows, plan, times)
                 n_coalitions[rows] += 2 * len(plan.excess) * times
             todo = todo[(errors[todo].max(axis=1) > self._goal) & (budget[todo] < last)]
@@ -112,7 +108,7 @@ class Kernel(ShapleySolver):
         return np.minimum(budget * 2.0 ** (steps / 2), last).astype(np.int64)
 
     def _regress(
-        self, game: Playable, rows: IntVector, plan: _Plan, times: int
+        self, game: Playable, rows: IntVector, plan: Plan, times: int
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Ends, values and standard errors of some rows: r x 2, r x p, r x p."""
         p, n_pairs, n = game.n_players, len(plan.excess), len(rows)
@@ -146,161 +142,3 @@ class Kernel(ShapleySolver):
         ends, values, errors = ends / times, values / times, errors / times
         gain = ends[:, 1] - ends[:, 0]
         return ends, close_gap(values + gain[:, None] / p, gain), errors
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Pairs of coalitions, and what each tells about each player."""
-
-    coalitions: BoolMatrix  # (2 + 2h) x p: none, all, one of each pair, then their complements
-    excess: Matrix  # h x p: membership less its average over the players
-    size: Vector  # h: share of the players in the coalition less that in its complement
-    influence: Matrix  # p x h: value of each player for one unit that a pair has over
-    unseen: Vector  # h: share of the pairs of this size that were not chosen
-    interactions: Interactions | None = None
-
-    def standard_errors(self, residual: Matrix) -> Matrix:
-        """Standard errors from the residuals of the pairs: (r, h) -> (r, p).
-
-        Pairs stand in the order of their sizes, so differences between neighbours are differences
-        within a size: that serves few draws of a size as well as many, and one draw alone.
-        """
-        count = int(self._drawn.sum())
-        if count < 2:
-            # Exact if every coalition is there; else nothing tells how far off the values are.
-            p = len(self.influence)
-            return np.full((len(residual), p), 0.0 if self.complete else np.inf)
-        error = residual[:, self._drawn]  # r x drawn
-        # In parts of the largest: squares of gross scores are no numbers.
-        largest = np.abs(error).max(axis=1, keepdims=True)
-        error = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
-        squares, products = self._variance
-        # Σ (u_k − u_{k+1})² / 2, multiplied out so that no array has rows x players x pairs.
-        variance = error**2 @ squares - (error[:, 1:] * error[:, :-1]) @ products
-        return largest * np.sqrt(np.maximum(variance, 0.0) * count / (count - 1))
-
-    @cached_property
-    def ordered(self) -> tuple[BoolMatrix, IntVector]:
-        """The coalitions in the order of binary numbers, and where each of them stands.
-
-        Points that follow each other are alike then, and go the same way through most trees.
-        """
-        order = np.lexsort(self.coalitions.T)
-        return self.coalitions[order], order.argsort()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every coalition is there."""
-        return len(self.coalitions) == 2 ** len(self.influence)
-
-    @cached_property
-    def leverage(self) -> Vector:
-        """How far each pair draws the regression towards itself, (h,), the more the fewer."""
-        return np.asarray(2 * np.einsum("ph,hp->h", self.influence, self.excess))
-
-    @cached_property
-    def _drawn(self) -> BoolVector:
-        return self.unseen > 0
-
-    @cached_property
-    def _variance(self) -> tuple[Matrix, Matrix]:
-        """What squares of residuals, and products of neighbours, add to each player's variance."""
-        ways = [self.influence]
-        if self.interactions is not None:
-            # What a pair adds through what others expect is in part in the residuals of these.
-            # On made games of 11 to 16 players errors were too small without it, too large with
-            # all of it, and covered 93 to 97 % with the mean of both.
-            correction = self.interactions.correction
-            back = 2 * (correction @ self.excess) @ self.influence
-            ways.append(self.influence + correction - back)
-        drawn = self._drawn
-        weight = np.array(ways)[:, :, drawn] / np.sqrt(len(ways))  # ways x p x drawn
-        weight *= np.sqrt(self.unseen[drawn]) / (1 - self.leverage[drawn])
-        squares = (weight**2).sum(axis=0).T  # drawn x p
-        squares[[0, -1]] /= 2
-        return squares, (weight[..., 1:] * weight[..., :-1]).sum(axis=0).T
-
-
-def _times(p: int, budget: int) -> int:
-    """Into how many plans, whose players have other roles, a budget is cut.
-
-    None has more pairs than interactions are seen in: 4,216 coalitions of 30 players at once have
-    1.4 times the error of twice 2,108. But all stay together where each plan would have few pairs
-    for a player, or all together are many of those that there are.
-    """
-    pairs = budget // 2
-    times = max(1, -(-pairs // MOST_PAIRS))
-    return times if 4 * p * times <= pairs and 8 * pairs <= 2 ** (p - 1) else 1
-
-
-@lru_cache(maxsize=4)
-def _plan(p: int, budget: int, seed: int) -> _Plan:
-    """Choose coalitions, and factor their regression.
-
-    With φ = gain/p + b, Σ b_i = 0, the constraint is gone: b is the regression on what each
-    coalition has beyond its size.
-    """
-    half, weights, unseen = design(p, budget, np.random.default_rng(seed))
-    share = half.mean(axis=1)  # h
-    excess = half - share[:, None]  # h x p
-    weighted = excess * weights[:, None]  # h x p
-    # Twice, for the complements. The normal matrix ignores shifts of b; one more rank holds them.
-    normal = 2 * excess.T @ weighted + np.full((p, p), weights.sum() or 1.0)
-    ends = np.array([[False] * p, [True] * p])
-    coalitions = np.vstack([ends, half, ~half])
-    influence = cho_solve(cho_factor(normal), weighted.T)
-    # Where every pair is there, the regression is exact.
-    interactions = Interactions.of(half, influence, excess) if unseen.any() else None
-    return _Plan(coalitions, excess, 2 * share - 1, influence, unseen, interactions)
-
-
-def design(p: int, budget: int, rng: np.random.Generator) -> tuple[BoolMatrix, Vector, Vector]:
-    """Choose at most budget / 2 pairs, in the order of their sizes.
-
-    Returns one coalition of each pair, bool (h, p); their weights, (h,); and the share of the
-    pairs of their size that was left out, (h,).
-    """
-    halves: list[BoolMatrix] = [np.zeros((0, p), dtype=np.bool_)]  # one player has no pairs
-    weights: list[Vector] = [np.zeros(0)]
-    unseen: list[Vector] = [np.zeros(0)]
-
-    def add(size: int, half: BoolMatrix, expected: float) -> None:
-        # The kernel's weight of all pairs of this size, shared by those that stand for them.
-        pairs = (p - 1) / (size * (p - size)) / (2 if 2 * size == p else 1)
-        halves.append(half)
-        weights.append(np.full(len(half), pairs / expected))
-        unseen.append(np.full(len(half), 1 - len(half) / n_pairs(p, size)))
-
-    left = budget // 2
-    size = 1
-    # With few pairs for each player, single players make sure that there is one solution.
-    while size <= p // 2 and n_pairs(p, size) <= (
-        left if size == 1 and left < 4 * p else _even_shares(p, size, left)[0]
-    ):
-        count = n_pairs(p, size)
-        # Of the middle size, the first half are those that have player 0.
-        add(size, of_size(p, size, count), count)
-        left -= count
-        size += 1
-    if size <= p // 2 and left:
-        expected = _even_shares(p, size, left)
-        # Systematic sampling: whole numbers of draws that average to the expected ones.
-        marks = np.floor(np.concatenate([[0.0], np.cumsum(expected)]) + rng.random())
-        draws = np.diff(marks).astype(int).tolist()
-        for s, expect, count in zip(range(size, p // 2 + 1), expected.tolist(), draws, strict=True):
-            if count:
-                add(s, sample_of_size(p, s, count, rng), expect)
-    return np.vstack(halves), np.concatenate(weights), np.concatenate(unseen)
-
-
-def _even_shares(p: int, size: int, left: int) -> Vector:
-    """The pairs that each size from `size` to the middle gets of those that are left."""
-    # The middle size of an even p has half as many pairs, and gets half as many draws.
-    sizes = np.arange(size, p // 2 + 1)
-    share = np.where(2 * sizes == p, 0.5, 1.0)
-    return left * share / share.sum()
-
-
-def n_pairs(p: int, size: int) -> int:
-    """Number of pairs {S, D ∖ S} with |S| = size."""
-    return comb(p, size) // (2 if 2 * size == p else 1)

@@ -95,7 +95,7 @@ class Codec(ABC):
     def shown(self, text: str, state: State) -> str:
         """What people should see of a cell."""
 
-    def instead(self, values: Vector, state: State) -> str:
+    def instead(self, values: Vector) -> str:
         """What would have been normal in place of a cell that no normal row has."""
         return self.write(values)
 

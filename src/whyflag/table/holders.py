@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from whyflag.arrays import IntVector
+from whyflag.table.sheet import repeated_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +107,5 @@ def _of_polars(column: Any) -> Series:
 
 def refuse_repeated_names(names: Sequence[str], name: str) -> None:
     """Refuse columns of one name."""
-    if len(set(names)) < len(names):
-        repeated = sorted({column for column in names if names.count(column) > 1})
+    if repeated := repeated_in(names):
         raise ValueError(f"`{name}` must have distinct column names, got {repeated} repeatedly.")

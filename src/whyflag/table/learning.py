@@ -21,6 +21,7 @@ from whyflag.table.units import odd_minus, several_units
 
 NOT_CHOSEN = "not chosen"
 MOST_COLUMNS = 10_000  # that count: what is known of columns is a matrix of them
+MOST_TOLD = 8  # columns that a sentence names
 KINDS = ("number", "category", "time", "id")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,(\d{1,2}|\d{4,})|[-+]?\d{1,3}(\.\d{3})+,\d+")
 _COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -212,6 +213,6 @@ def _assumed(
     return tuple(said)
 
 
-def _some(parts: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(parts) - most} more" if len(parts) > most else ""
-    return ", ".join(parts[:most]) + more
+def _some(parts: Sequence[str]) -> str:
+    more = f" and {len(parts) - MOST_TOLD} more" if len(parts) > MOST_TOLD else ""
+    return ", ".join(parts[:MOST_TOLD]) + more

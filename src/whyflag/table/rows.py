@@ -15,6 +15,8 @@ from whyflag.table.holders import columns_of, in_hand, is_frame
 from whyflag.table.number_texts import written_numbers
 from whyflag.table.originals import Originals
 
+MOST_TOLD = 8  # names of columns in a message
+
 
 @final
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def refuse_other_names(
         )
 
 
-def _shorten(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    rest = len(names) - most
+def _shorten(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:MOST_TOLD])
+    rest = len(names) - MOST_TOLD
     return f"[{shown}, … {rest} more]" if rest > 0 else f"[{shown}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -145,14 +146,14 @@ def text_cells(values: Sequence[Any]) -> Cells:
     return cells
 
 
+def repeated_in(names: Sequence[str]) -> list[str]:
+    """The names that several columns have."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
 def refuse_repeated(names: Sequence[str], where: str) -> None:
     """Refuse names that several columns have."""
-    repeated = (
-        sorted({name for name in names if names.count(name) > 1})
-        if (len(set(names)) < len(names))
-        else []
-    )
-    if repeated:
+    if repeated := repeated_in(names):
         raise ValueError(
             f"{where} has several columns of the name {', '.join(map(repr, repeated))}."
         )

@@ -161,7 +161,7 @@ class Times(Codec):
         order = sorted(said, key=lambda text: text[0].isdigit())
         return " ".join(order) or self._years()
 
-    def instead(self, values: Vector, state: State) -> str:
+    def instead(self, values: Vector) -> str:
         if not self.has_days:
             return self.write(values)
         # Hour and weekday of a time that is not there, or was misread, are nobody's.
