@@ -1,6 +1,7 @@
 """Rows as they come: texts, times and gaps, in whatever holds them."""
 
 import pickle
+from datetime import date, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -791,3 +792,76 @@ def test_decimals_are_numbers():
 
     found = Explainer(score, rows, threshold=5.0)(odd)
     assert found.top(1)[["feature", "observed"]].to_numpy().tolist() == [["price", 99.5]]
+
+
+FRAMES = {
+    "pandas": (
+        lambda rows: pd.DataFrame(rows, columns=list("abc")),
+        lambda frame: frame.std(axis=1),
+    ),
+    "integers": (
+        lambda rows: pd.DataFrame(np.round(9 * rows).astype(int), columns=list("abc")),
+        lambda frame: frame["a"] ** 2 + frame["c"].abs(),
+    ),
+    "polars": (
+        lambda rows: pl.DataFrame(rows, schema=list("abc")),
+        lambda frame: (frame["a"] ** 2 + frame["c"].abs()).to_numpy(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "score"), FRAMES.values(), ids=FRAMES)
+def test_a_function_that_is_made_for_frames_gets_frames(make, score):
+    rows = np.random.default_rng(0).normal(size=(300, 3))
+    odd = make(np.array([[0.0, 0.0, 20.0], [0.0, 0.0, 0.0]]))
+    found = Explainer(score, make(rows), threshold=5.0)(odd)
+    assert found.scores.tolist() == pytest.approx(np.asarray(score(odd)).tolist())
+    assert found.order[0, 0] == 2
+    assert found.repair.silenced.all()
+
+
+def test_a_function_of_arrays_gets_arrays_of_frames_too():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)))
+    seen = []
+
+    def score(X):
+        seen.append(type(X))
+        return np.asarray(X)[:, 0] ** 2
+
+    Explainer(score, rows)(rows[:2])
+    assert seen[-1] is np.ndarray
+
+
+@pytest.mark.parametrize("method", ["near", "ASH", "KSH"])
+@pytest.mark.parametrize("encoder", [OneHotEncoder, OrdinalEncoder])
+def test_a_choice_that_the_detector_knows_and_normal_rows_lack(encoder, method):
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(list("abc"), 600)
+    kinds[:6] = "d"
+    rows = pd.DataFrame({"kind": kinds, "x": rng.normal(size=600)})
+    encode = make_column_transformer(
+        (encoder(), ["kind"]), (StandardScaler(), ["x"]), sparse_threshold=0
+    )
+    detector = make_pipeline(encode, GaussianMixture(2, reg_covar=0.01, random_state=0)).fit(rows)
+    explain = Explainer(detector, rows[6:300], method, threshold=3.0)
+    found = explain(rows.iloc[[0, 100]])
+    asked = -detector.score_samples(rows.iloc[[0, 100]])
+    assert found.scores == pytest.approx(asked)
+    assert found.values.sum(axis=1) + found.base_values == pytest.approx(asked)
+    assert found.top(1)["observed"].iloc[0] == "d (not seen before)"
+    repaired = found.repair.rows[:1]
+    assert explain.score(repaired)[0] == pytest.approx(found.repair.scores[0])
+
+
+def test_a_date_that_no_normal_row_has_stays_a_date():
+    rng = np.random.default_rng(0)
+    days = [date(2024, 1, 1) + timedelta(days=int(i)) for i in rng.integers(0, 90, 300)]
+    rows = pd.DataFrame({"x": rng.normal(size=300), "day": days})
+
+    def score(frame):
+        return frame["x"].abs() + [10.0 * (each.year > 2025) for each in frame["day"]]
+
+    found = Explainer(score, rows, threshold=5.0)(rows[:1].assign(day=date(2035, 1, 1)))
+    assert found.top(1)[["feature", "observed"]].to_numpy().tolist() == [
+        ["day", "2035-01-01 (not seen before)"]
+    ]

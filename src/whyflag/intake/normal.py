@@ -11,6 +11,7 @@ from whyflag.adapters.raw import Asked, Uses
 from whyflag.arrays import Matrix, Vector, evenly
 from whyflag.intake.asking import answer
 from whyflag.score.answers import rounding
+from whyflag.score.function import Asked as OfRows
 from whyflag.table import Table, read_table
 from whyflag.table.holders import columns_of, is_frame, length, take
 from whyflag.table.number_texts import is_written, odd_texts, with_columns, written_numbers
@@ -41,6 +42,21 @@ def takes_raw(X: Any, uses: Uses) -> bool:
         getattr(each.dtype, "kind", "O") not in "fiub" or each.isna().any()
         for each in columns.values()
     )
+
+
+def takes_frames(detector: Any, X: Any) -> bool:
+    """Whether a function is made for frames: of rows of numbers without names it says otherwise."""
+    if not is_frame(X) or not callable(detector):
+        return False
+    score = as_score(detector, n_features=len(columns_of(X, "background")[0]))
+    if not isinstance(score.function, OfRows):
+        return False
+    some = take(X, evenly(length(X), FEW))
+    of_frame = answer(Asked.of(detector, score), some, length(some))
+    if not np.isfinite(of_frame).all():
+        return False
+    of_numbers = answer(score.function, read_table(some).values, length(some))
+    return not (np.isfinite(of_numbers).all() and _same(of_frame, of_numbers))
 
 
 def as_numbers(detector: Any, X: Any, uses: Uses) -> Any:

@@ -104,6 +104,12 @@ class Intake:
         some = np.flatnonzero(foreign.any(axis=1))
         if not len(some):
             return table
+        # What stands for a choice that no normal row has, a detector may refuse.
+        stand_in = frames.frame(table.values[some])
+        refused = some[~np.isfinite(asked_of_all(self.asked, stand_in, len(some)))]
+        values = table.values.copy()
+        values[refused] = frames.usual(values[refused], states[refused])
+        table = replace(table, values=values)
         found = Foreign(
             self.asked,
             frames,

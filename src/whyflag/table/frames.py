@@ -168,6 +168,16 @@ class Frames:
             begin = end
         return like(self.example, {**cells, **(instead or {})}, len(Z))
 
+    def usual(self, Z: Matrix, states: IntMatrix) -> Matrix:
+        """Rows of numbers with usual cells in the place of foreign ones: (n, d), (n, c)."""
+        Z, begin = Z.copy(), 0
+        for j, codec in enumerate(self.codecs):
+            end = begin + len(self._encoded[j])
+            if codec.usual is not None:
+                Z[states[:, j] != State.USUAL, begin:end] = codec.usual
+            begin = end
+        return Z
+
     def frame_with(self, Z: Matrix, cells: CellsOfRows) -> Any:
         """The same where rows have some cells, n, instead."""
         instead: dict[str, Cells] = {}

@@ -42,6 +42,11 @@ class RawColumn(Codec):
     def without_gaps(self) -> RawColumn:
         """The same, but for gaps, which have no place of their own any more."""
 
+    @property
+    def usual(self) -> Vector | None:
+        """Numbers of a cell that every detector takes, (k,); None: those that `read` gives."""
+        return None
+
     def gap(self, name: str) -> str:
         """The name of the 0/1 column that says that there is no value."""
         return f"{name}: {GAP}"

@@ -65,6 +65,12 @@ class RawChoices(RawColumn):
         return None in self.values
 
     @property
+    def usual(self) -> Vector | None:
+        """Those of the most frequent choice: what stands for any other may be refused."""
+        first = next((i for i, each in enumerate(self.values) if each is not None), None)
+        return None if first is None else np.eye(len(self.values) + 1)[first]
+
+    @property
     def categories(self) -> tuple[str, ...]:
         return (*(GAP if each is None else str(each) for each in self.values), OTHER)
 
