@@ -14,6 +14,7 @@ from whyflag.arrays import Matrix, check_rows, evenly
 from whyflag.batches import CALL, batch_size
 from whyflag.calibration import Calibration
 from whyflag.checks import check_kind
+from whyflag.clusters import from_within
 from whyflag.columns import Columns
 from whyflag.domain import Domain
 from whyflag.intake import Intake, as_numbers, learn_frames, takes_frames, takes_raw
@@ -40,7 +41,8 @@ class Prepared:
         score: The anomaly score, with its unit and its threshold.
         domain: What values a row may take, and the players: the columns, or groups of columns,
             that get an attribution.
-        rows: Normal rows, (n, d); None where there are none.
+        rows: Normal rows, (n, d), from the innermost to the outermost, in whatever order they came;
+            None where there are none.
         calibration: The scores of normal rows that the threshold is calibrated by, if it is.
         intake: What reads rows, if they may have texts or gaps.
         read_first: What has to be done with rows before that, as a model does by its schema.
@@ -129,7 +131,8 @@ def prepare(
         domain = Domain.infer(table, bounded=True, players=players, fixed=fixed)
         domain = _named_by(domain, score.feature_names)
         intake = Intake(Asked.of(detector, score))
-        return Prepared(_measured(score, table.values), domain, table.values, intake=intake)
+        rows = _in_order(table.values)
+        return Prepared(_measured(score, rows), domain, rows, intake=intake)
 
     check_kind("domain", domain, Domain, "a Domain")
     if told:
@@ -142,7 +145,8 @@ def prepare(
     table = _read(background, domain, "background")
     if table.columns is not None:
         domain = domain.rename(table.columns)
-    return Prepared(_measured(score, table.values), domain, table.values, intake=intake)
+    rows = _in_order(table.values)
+    return Prepared(_measured(score, rows), domain, rows, intake=intake)
 
 
 def _prepare_raw(
@@ -178,7 +182,13 @@ def _prepare_raw(
         if (states == State.GAP).any()
     )
     intake = Intake(asked, frames, with_gaps)
-    return Prepared(_measured(score, values), domain, values, intake=intake)
+    rows = _in_order(values)
+    return Prepared(_measured(score, rows), domain, rows, intake=intake)
+
+
+def _in_order(rows: Matrix) -> Matrix:
+    """Rows in an order of their own, so that the one in which they came changes no answer."""
+    return rows[from_within(rows)]
 
 
 def _groups(frames: Frames, players: Mapping[str, Columns], fixed: Columns) -> dict[str, Any]:

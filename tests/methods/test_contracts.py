@@ -174,6 +174,23 @@ def test_a_row_alone_is_the_row_in_a_batch_of_every_family(name, family):
     assert_same_rows(few, alone)
 
 
+def test_normal_rows_may_stand_in_any_order(method, score):
+    other = np.random.default_rng(3).permutation(len(NORMAL))
+    assert_same_rows(explain(score, method, background=NORMAL[other])(X), explain(score, method)(X))
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.needs])
+def test_rows_that_are_as_far_out_may_stand_in_any_order_too(name):
+    rng = np.random.default_rng(4)
+    kinds = np.eye(3)[rng.integers(3, size=400)]
+    rows = np.hstack([kinds, rng.integers(4, size=(400, 2)).astype(float)])
+    odd, other = rows[:5] + [0, 0, 0, 0, 5], rng.permutation(400)
+    forest = IsolationForest(n_estimators=20, random_state=0).fit(rows)
+    one, two = (Explainer(forest, some, name)(odd) for some in (rows, rows[other]))
+    assert_same_rows(two, one)
+    np.testing.assert_allclose(two.repair.rows, one.repair.rows, atol=1e-9)
+
+
 @pytest.mark.parametrize("chunk_size", [1, 2, 5])
 def test_chunks_do_not_change_the_result(method, score, chunk_size):
     whole = Explainer(score, NORMAL, method)(X)
@@ -469,7 +486,8 @@ def test_constant_columns_are_no_trouble(method, score):
 
 
 def test_a_row_that_is_the_mean_of_the_background(method, score):
-    attribution = explain(score, method)(NORMAL.mean(axis=0, keepdims=True))
+    explainer = explain(score, method)
+    attribution = explainer(explainer.prepared.rows.mean(axis=0, keepdims=True))
     assert np.isfinite(attribution.values).all()
     if method.name == "IG":
         np.testing.assert_array_equal(attribution.values, 0.0)

@@ -4,7 +4,7 @@ import shap
 
 from benchmarks.worlds import random_mixture
 from whyflag import Domain, Explainer
-from whyflag.clusters import cluster_centers
+from whyflag.clusters import cluster_centers, from_within
 from whyflag.games import Background
 from whyflag.methods import KSH, ShapleyValue
 from whyflag.prepared import Prepared
@@ -13,6 +13,7 @@ from whyflag.shapley import Exact
 D = 10
 ENERGY = random_mixture(D, 3, 100.0, seed=1)
 NORMAL = np.random.default_rng(0).normal(size=(300, D)) * np.geomspace(0.5, 2, D)
+NORMAL = NORMAL[from_within(NORMAL)]  # as an Explainer has them
 PREPARED = Prepared(ENERGY, Domain(D))
 X = np.random.default_rng(1).normal(size=(5, D)) * 2
 

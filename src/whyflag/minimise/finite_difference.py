@@ -23,7 +23,8 @@ SEEN = 1e-12  # of a value: a shorter step would drown in its rounding
 class FiniteDifference:
     """Central differences of any score; zero where the score is piecewise constant.
 
-    Binary columns have no slope: a value between 0 and 1 would mean nothing to the score. A call
+    Binary columns have no slope: a value between 0 and 1 would mean nothing to the score. Nor have
+    columns that can hold one value only, beside which the score may know no value. A call
     of a score may take a second whatever its size, so a gradient is one call, where it is known
     whether the score is computed in single precision.
 
@@ -37,7 +38,8 @@ class FiniteDifference:
         self.score = score
         self.scale = domain.scale
         self.single = single
-        self.columns: IntVector = np.flatnonzero(~(domain.binary | domain.fixed))  # k
+        moves = ~(domain.binary | domain.fixed) & (domain.lower < domain.upper)
+        self.columns: IntVector = np.flatnonzero(moves)  # k
         self.n_calls = 1 + 2 * len(self.columns)  # rows that are scored for each gradient
 
     def value_and_grad(self, X: Matrix) -> tuple[Vector, Matrix]:
