@@ -253,3 +253,23 @@ def test_tables_are_read_by_the_schema_wherever_they_are_given(refits):
     # Numbers alone do not know what was written; they say what stands in for no number.
     assert explain(read).top(1)["observed"].tolist() == ["not seen before", 30.0]
     assert "colour is not seen before" in explain(read).sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda domain: domain["players"]["colour"].__setitem__(0, True), "one by one"),
+        (lambda domain: domain["kinds"]["step"].pop(), "as many columns in each of their parts"),
+        (lambda domain: domain["kinds"]["step"].__setitem__(0, -1), "steps must not be negative"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused_when_they_are_read(
+    model, tmp_path, change, message
+):
+    model.save(tmp_path / "m")
+    content = json.loads((tmp_path / "m" / "model.json").read_text())
+    del content["checksum"]
+    change(content["domain"])
+    write_document(tmp_path / "m" / "model.json", content)
+    with pytest.raises(ValueError, match=message):
+        Model.load(tmp_path / "m")

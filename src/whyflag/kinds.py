@@ -120,11 +120,14 @@ class Kinds:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Kinds:
         """Kinds that `to_json` wrote."""
-        return cls(
-            np.array(content["step"], dtype=np.float64),
-            tuple(None if known is None else np.array(known) for known in content["given"]),
-            np.array(content["direction"], dtype=np.int64),
-        )
+        step = np.array(content["step"], dtype=np.float64)
+        direction = np.array(content["direction"], dtype=np.int64)
+        given = tuple(None if known is None else np.array(known) for known in content["given"])
+        if not len(step) == len(direction) == len(given):
+            raise ValueError("kinds are those of as many columns in each of their parts")
+        if not (np.isfinite(step) & (step >= 0)).all():
+            raise ValueError(f"steps must not be negative or infinite, got {step.tolist()}")
+        return cls(step, given, direction)
 
 
 def _decimals(step: float) -> int:

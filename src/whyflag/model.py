@@ -271,6 +271,9 @@ class Model:
         )
         if model.schema.encoded_columns != model.domain.columns:
             raise ValueError("its schema and its domain have different columns")
+        known = Domain(model.schema.encoded_columns, players=model.schema.players)
+        if not np.array_equal(known.membership, model.domain.membership):
+            raise ValueError("its schema and its domain have different features")
         model.explainer()  # parts that do not fit together show themselves now
         return model
 
