@@ -1,10 +1,13 @@
 """How near to the true values could repaired ones be? Learners asked for held-out values.
 
 `python -m benchmarks.repair.learners`: no detector and no error, only normal rows.
+`python -m benchmarks.repair.learners "heavy 8"`: the planted errors of a world that raise an alarm,
+the wrong columns known.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,11 +20,15 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.repair.measures import CORRELATED, predicted
+from benchmarks.culprits.detectors import fitted
+from benchmarks.repair.__main__ import DETECTORS, with_alarm
+from benchmarks.repair.errors import ERRORS, spoil
+from benchmarks.repair.measures import CORRELATED, alarm_of, predicted
 from benchmarks.repair.worlds import CHOOSING, load_world
-from whyflag import Domain
+from whyflag import Domain, Explainer
 from whyflag.arrays import Matrix, Vector
 from whyflag.repair.expected import Expected
+from whyflag.score import evaluate
 
 KNOWN = 0.8  # of the rows to train on: the others are asked for
 ASKED = 400  # values of a world
@@ -106,9 +113,49 @@ def measure(name: str, make: Callable[[Matrix, Domain], Predict]) -> tuple[float
     return nearer.mean(), nearer[of].mean(), float(np.median(off[of]) / np.median(usual[of]))
 
 
+def planted(name: str, n: int = 30) -> dict[str, Vector]:
+    """Errors at the planted columns of rows with an alarm: by learner, of repairs, of medians."""
+    world = load_world(name)
+    predicts = {
+        each: make(world.train, Domain.infer(world.train)) for each, make in LEARNERS.items()
+    }
+    middle, bond = np.median(world.train, axis=0), predicted(world.train)
+    off: dict[str, list[float]] = {each: [] for each in (*predicts, "the repair", "the median")}
+    for detector in DETECTORS:
+        prepared = with_alarm(fitted(world, detector).prepared)
+        alarm = alarm_of(prepared.score)
+        for error in ERRORS:
+            if (spoilt := spoil(world, error, n)) is None:
+                continue
+            loud, quiet = (evaluate(prepared.score, each) for each in (spoilt.X, spoilt.truth))
+            some = np.flatnonzero((loud > alarm) & (quiet <= alarm))
+            if not len(some):
+                continue
+            repair = Explainer(prepared)(spoilt.X[some]).repair
+            for i, row in enumerate(some):
+                x, truth = spoilt.X[row], spoilt.truth[row]
+                wrong = repair.changed[i] & spoilt.guilty[row] & (world.membership.sum(axis=1) == 1)
+                for j in np.flatnonzero(world.membership[wrong].any(axis=0)):
+                    if not repair.silenced[i] or bond[j] < CORRELATED:
+                        continue
+                    found = {each: predict(x, int(j)) for each, predict in predicts.items()}
+                    found |= {"the repair": repair.rows[i, j], "the median": middle[j]}
+                    for each, value in found.items():
+                        known = np.clip(value, world.train[:, j].min(), world.train[:, j].max())
+                        off[each].append(abs(known - truth[j]) / prepared.domain.scale[j])
+    return {each: np.array(errors) for each, errors in off.items()}
+
+
 def main() -> None:
     """Print a line for each learner: averages over the choosing worlds."""
     warnings.simplefilter("ignore")
+    if len(sys.argv) > 1:
+        off = planted(sys.argv[1])
+        print("| | median error | nearer than the median |\n|---|---|---|")
+        for each, errors in off.items():
+            nearer = (errors < off["the median"]).mean()
+            print(f"| {each} | {np.median(errors):.3f} | {nearer:.3f} of {len(errors)} |")
+        return
     print("| | nearer | of correlated columns | error, of the median's |\n|---|---|---|---|")
     for name, make in LEARNERS.items():
         numbers = np.mean([measure(world, make) for world in CHOOSING], axis=0)
