@@ -1,10 +1,13 @@
 """Times as a detector takes them, and as people should see them."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from whyflag.table.raw_times import RawTimes
+from whyflag.table.holders import columns_of
+from whyflag.table.raw_times import RawTimes, time_cells, zone_of
 
 
 def column(*texts):
@@ -35,3 +38,51 @@ def test_a_computed_moment_is_written_as_precisely_as_its_column():
     assert moments.write(np.array([moments.typical + 0.123456])) == "2024-01-01 10:00:00"
     half = np.array([moments.typical + 0.5])
     assert moments.write(half) == "2024-01-01 10:00:30"
+
+
+TOKYO = pd.date_range("2024-03-01 09:00", periods=20, freq="h", tz="Asia/Tokyo")
+
+
+def in_tokyo(convert):
+    columns, _ = columns_of(convert(pd.DataFrame({"login": TOKYO})))
+    return columns["login"]
+
+
+def of_arrow(frame):
+    return pytest.importorskip("pyarrow").Table.from_pandas(frame)
+
+
+def of_polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame)
+
+
+@pytest.mark.parametrize("convert", [lambda frame: frame, of_arrow, of_polars])
+def test_moments_with_a_zone_are_shown_by_the_clock_of_that_zone(convert):
+    column = in_tokyo(convert)
+    codec = RawTimes.from_json(RawTimes.of(time_cells(column), zone_of(column)).to_json())
+    (first, *_) = codec.read(codec.cells_in("login", column)).values
+    assert codec.write(first) == "2024-03-01 09:00:00+09:00"
+    assert codec.raw(first) == TOKYO[0]
+    assert str(codec.raw(first).tz) == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize("zone", ["+05:30", datetime.timezone(datetime.timedelta(hours=-3))])
+def test_a_zone_may_be_a_difference(zone):
+    column = pd.Series(TOKYO).dt.tz_convert(zone)
+    codec = RawTimes.of(time_cells(column), zone_of(column))
+    assert codec.write(np.array([codec.typical])) == str(column.sort_values().iloc[9])
+
+
+def test_a_moment_of_an_hour_that_comes_twice_is_rounded():
+    twice = pd.Series(pd.to_datetime(["2024-10-27 00:10", "2024-10-27 01:20"], utc=True))
+    column = twice.dt.tz_convert("Europe/Berlin")
+    codec = RawTimes.of(time_cells(column), zone_of(column))
+    assert codec.write(np.array([codec.typical + 0.123456])) == "2024-10-27 02:10:00+02:00"
+
+
+def test_a_gap_among_moments_with_a_zone_is_one():
+    column = pd.Series([*TOKYO, pd.NaT])
+    codec = RawTimes.of(time_cells(column), zone_of(column))
+    gap = codec.read(time_cells(column)).values[-1]
+    assert codec.write(gap) == "no value"
+    assert codec.raw(gap) is pd.NaT

@@ -214,7 +214,7 @@ READ |= {
     "exponents": (lines(["a,b"], lambda i: f"{float(A[i]):e},{B[i]}"), "nn", [20.0, 30], 1),
     "moments with a zone": (
         lines(["x,a"], lambda i: f"2024-01-01T{i:02d}:30:00+02:00,{A[i]}"),
-        *("tn", [22.5, 20.0], "2024-01-01T00:30:00+02:00"),
+        *("tn", [0.5, 20.0], "2024-01-01T00:30:00+02:00"),
     ),
     "afternoons": (
         lines(["x,a"], lambda i: f"1/{1 + i}/2024 {1 + i % 12}:30 PM,{A[i]}"),

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 from whyflag.table.codec import State
+from whyflag.table.schema import Schema
 from whyflag.table.sheet import text_cells
-from whyflag.table.times import Times, forms_of, seconds
+from whyflag.table.times import Times, forms_of, seconds, zones_of
 
 DAY = 86_400.0
 
@@ -72,3 +73,62 @@ def test_the_numbers_of_a_time_are_its_hour_weekday_and_month():
 def test_a_time_far_from_all_is_no_usual_one(text, state):
     codec = Times("ISO8601", ("NA",), (), 0.0, 0.0, 10 * 366 * DAY)
     assert codec.read(text_cells([text])).states.tolist() == [state]
+
+
+@pytest.mark.parametrize(
+    ("written", "zone"),
+    [
+        ("2024-03-05T03:12:00+09:00", "+09:00"),
+        ("2024-03-05 03:12:00.5-0330", "-03:30"),
+        ("2024-03-05 03:12-05", "-05:00"),
+        ("20240305T031200Z", "UTC"),
+        ("2024-03-05 03:12:00 UTC", "UTC"),
+        ("2024-03-05T03:12:00+00:00", "UTC"),
+        ("2024-03-05 03:12", ""),
+        ("2024-03-05", ""),
+    ],
+)
+def test_the_clock_of_a_time_is_that_which_is_written(written, zone):
+    codec = Times("ISO8601", (), ("hour", "weekday"), 0.0, 0.0, 60 * 366 * DAY)
+    hour, *days = codec.read(text_cells([written])).values[0]
+    assert hour == pytest.approx(0 if written == "2024-03-05" else 3.2, abs=1e-3)
+    assert np.argmax(days) == 1  # a Tuesday, there
+    assert zones_of([written]) == (zone,)
+
+
+def logins(zones):
+    times = [f"2024-03-{1 + i % 28:02d}T{9 + i % 8:02d}:15:00" for i in range(60)]
+    return pd.DataFrame(
+        {
+            "login": [f"{time}{zones[i % len(zones)]}" for i, time in enumerate(times)],
+            "size": np.arange(60) % 7,
+        }
+    )
+
+
+def test_zones_that_differ_are_said():
+    def assumed(zones):
+        return " ".join(Schema.of(logins(zones)).assumed)
+
+    assert "zone" not in assumed(["+09:00"]) + assumed([""])
+    said = "by the clock as it is written: zones are +01:00 and +02:00"
+    assert said in assumed(["+01:00", "+02:00"])
+    assert "zones are none and UTC" in assumed(["Z", ""])
+
+
+def test_other_zones_than_those_learnt_from_are_said():
+    schema = Schema.of(logins(["+09:00"]))
+    assert schema.encode(logins(["+09:00"])).notes == ()
+    again = Schema.from_json(schema.to_json())
+    assert again.encode(logins(["Z"])).notes == (
+        "X: 'login': zones are UTC, and those learnt from +09:00; "
+        "the clock counts as it is written.",
+    )
+
+
+def test_a_column_of_moments_with_a_zone_has_the_hours_of_that_zone():
+    moments = pd.date_range("2024-03-01 09:00", periods=60, freq="7h", tz="Asia/Tokyo")
+    frame = pd.DataFrame({"login": moments, "size": np.arange(60) % 7})
+    found = Schema.of(frame, types={"login": "time"}).encode(frame).rows
+    hours = found.values[:, found.columns.index("login: hour")]
+    assert hours.tolist() == moments.hour.tolist()

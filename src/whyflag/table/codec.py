@@ -99,6 +99,10 @@ class Codec(ABC):
         """What would have been normal in place of a cell that no normal row has."""
         return self.write(values)
 
+    def remark(self, cells: Cells) -> str:
+        """What is to be said of cells that are read otherwise than it may seem; "" if nothing."""
+        return ""
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """What was learnt, as JSON would have it."""

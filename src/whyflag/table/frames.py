@@ -18,7 +18,7 @@ from whyflag.table.originals import CellsOfRows
 from whyflag.table.raw import RawColumn, object_cells, with_others
 from whyflag.table.raw_choices import RawChoices
 from whyflag.table.raw_numbers import RawNumbers, number_cells
-from whyflag.table.raw_times import RawTimes, is_time, time_cells
+from whyflag.table.raw_times import RawTimes, is_time, time_cells, zone_of
 from whyflag.table.rows import Table, refuse_other_names
 from whyflag.table.sheet import Cells
 
@@ -225,7 +225,7 @@ def _codec_of(name: str, column: Series, is_choice: bool) -> RawColumn | None:
         is_whole = getattr(column.dtype, "kind", "O") in "iu"
         return RawNumbers.of(number_cells(column), is_whole=is_whole)
     if kind == "t":
-        return RawTimes.of(time_cells(column))
+        return RawTimes.of(time_cells(column), zone_of(column))
     cells = object_cells(column)
     try:
         gaps = column[column.isna()]

@@ -98,7 +98,9 @@ def _of_polars(column: Any) -> Series:
     import pandas as pd
 
     if column.dtype.is_temporal() and str(column.dtype) != "Time":
-        return pd.Series(column.to_numpy())
+        times = pd.Series(column.to_numpy())
+        zone = getattr(column.dtype, "time_zone", None)
+        return times.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else times
     truths = str(column.dtype) == "Boolean" and not column.null_count()
     if truths or column.dtype.is_numeric():
         return pd.Series(column.to_numpy())

@@ -31,6 +31,8 @@ class RawTimes(RawColumn):
         typical: The lower of their medians, in this unit.
         is_span: Whether they are spans.
         has_gaps: Whether a 0/1 column says where there is none.
+        zone: The zone of moments, which are counted in UTC and shown by the clock of their zone;
+            "" if they have none.
     """
 
     kind: ClassVar[str] = "raw time"
@@ -39,9 +41,10 @@ class RawTimes(RawColumn):
     typical: float
     is_span: bool = False
     has_gaps: bool = False
+    zone: str = ""
 
     @classmethod
-    def of(cls, cells: Cells) -> RawTimes:
+    def of(cls, cells: Cells, zone: str = "") -> RawTimes:
         """What is learnt of a column."""
         gaps = np.isnat(cells)
         kind = cells.dtype.kind
@@ -49,7 +52,7 @@ class RawTimes(RawColumn):
         fits = (unit for unit, _ in UNITS if (known.astype(f"{kind}8[{unit}]") == known).all())
         unit = next(fits)
         typical = known[(len(known) - 1) // 2].astype(f"{kind}8[{unit}]")
-        return cls(unit, float(typical.astype(np.int64)), kind == "m", bool(gaps.any()))
+        return cls(unit, float(typical.astype(np.int64)), kind == "m", bool(gaps.any()), zone)
 
     def encoded(self, name: str) -> list[str]:
         return [name, self.gap(name)] if self.has_gaps else [name]
@@ -76,16 +79,23 @@ class RawTimes(RawColumn):
         return moments
 
     def raw(self, values: Vector) -> Any:
+        return self._there(self._raw(values))
+
+    def _raw(self, values: Vector) -> Any:
+        """The cell with these numbers, a moment in UTC."""
         import pandas as pd
 
         (cell,) = self.cells(values[None])
         return pd.Timedelta(cell) if self.is_span else pd.Timestamp(cell)
 
+    def _there(self, raw: Any) -> Any:
+        return raw.tz_localize("UTC").tz_convert(self.zone) if self.zone else raw
+
     def without_gaps(self) -> RawTimes:
         return replace(self, has_gaps=False)
 
     def write(self, values: Vector) -> str:
-        raw = self.raw(values)
+        raw = self._raw(values)
         if raw != raw:
             return GAP
         if self.is_span:
@@ -93,7 +103,8 @@ class RawTimes(RawColumn):
         # A time that somebody wrote is whole in milliseconds; one that was computed is not.
         if self.unit not in FINE and raw.to_datetime64() != raw.floor("ms").to_datetime64():
             raw = raw.round(f"{self.unit}{'in' * (self.unit == 'm')}")
-        return str(raw).removesuffix(" 00:00:00")
+        # Rounded in UTC: a local time of autumn may be two moments.
+        return str(self._there(raw)).removesuffix(" 00:00:00")
 
     def shown(self, text: str, state: State) -> str:
         return GAP if state == State.GAP else f"not a time: {text!r}"
@@ -133,8 +144,21 @@ def is_time(column: Series) -> bool:
     return getattr(column.dtype, "kind", "O") in "mM"
 
 
+def zone_of(column: Series) -> str:
+    """The zone of a column of moments by a name that pandas knows; "" if it has none."""
+    import pandas as pd
+
+    if not isinstance(column.dtype, pd.DatetimeTZDtype):
+        return ""
+    try:
+        pd.Timestamp(0, tz=str(column.dtype.tz))
+    except (ValueError, LookupError, OSError):
+        return "UTC"
+    return str(column.dtype.tz)
+
+
 def time_cells(column: Series) -> Cells:
-    """Times without a zone; NaT is a gap."""
+    """Times in UTC without a zone; NaT is a gap."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.DatetimeTZDtype):

@@ -16,7 +16,7 @@ from whyflag.table.codec import MARKS, Codec, marks_in
 from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of, negative_from
 from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, text_cells, texts_of
-from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds
+from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_of
 
 MOST_CATEGORIES = 50  # of a column of texts
 MOST_TOLD = 1000  # of a column that is told to be a category
@@ -169,7 +169,9 @@ def _times_of(
     often = np.array([counts[text] for text in present])
     if often[read].sum() < NEARLY_ALL * often.sum():
         return None
-    return Times.of(np.repeat(since[read], often[read]), forms[0], marks_in(list(counts)))
+    zones = zones_of(text for text, is_time in zip(present, read, strict=True) if is_time)
+    marks = marks_in(list(counts))
+    return Times.of(np.repeat(since[read], often[read]), forms[0], marks, zones)
 
 
 def _category_or_text(texts: Sequence[str], counts: Counter[str]) -> Categories | Left:

@@ -193,6 +193,8 @@ class Schema:
             states[:, j] = read.states
             foreign[:, j] = column.foreign[read.states]
             notes += self._odd(column, sheet, read.states, where)
+            if said := column.codec.remark(sheet.cells[column.name]):
+                notes.append(f"{where}: {column.name!r}: {said}.")
         rows = Table(
             np.hstack(parts),
             self.encoded_columns,

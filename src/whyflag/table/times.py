@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -33,20 +34,53 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0  # seconds
 MARGIN = 20.0  # years before the first time and after the last that are still possible
+SOME = 2000  # cells whose zones are looked at
+# A zone stands behind a clock: "-05" in 2024-03-05 is none.
+_ZONED = re.compile(
+    r"(.*(?:T\d\d(?:\d\d){0,2}|\d:\d\d)(?:[.,]\d+)?(?:\s*[AaPp][Mm])?)"
+    r"\s*([Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)"
+)
+_ZONE_IN_FORM = re.compile(r"\s*%[zZ]$")
 
 
 def seconds(texts: Sequence[str], form: str) -> Vector:
-    """Seconds since 1970; NaN where a text is no time in this form."""
+    """Seconds since 1970 by the clock that is written; NaN where a text is no time in this form.
+
+    A zone does not count: 03:12+09:00 is 03:12, which is what people did at that time.
+    """
+    form = _ZONE_IN_FORM.sub("", form)
     # pandas knows words for times, such as "now".
     digits = [text if any(map(str.isdigit, text)) else "" for text in texts]
     different, position = np.unique(np.array(digits, dtype=object), return_inverse=True)
     times = pd.to_datetime(
-        pd.Series(different, dtype=object), format=form, errors="coerce", utc=True
+        pd.Series([_without_zone(text) for text in different], dtype=object),
+        format=form,
+        errors="coerce",
+        utc=True,
     )
     moments = times.dt.tz_convert(None).to_numpy(dtype="datetime64[us]")
     since = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
     found: Vector = since[position]
     return found
+
+
+def _without_zone(text: str) -> str:
+    found = _ZONED.fullmatch(text)
+    return found[1] if found else text
+
+
+def zones_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """The zones of times, such as "+09:00" and "UTC"; "" for those without one."""
+    found = {each[2] if (each := _ZONED.fullmatch(text)) else "" for text in texts}
+    return tuple(sorted({_zone(zone) for zone in found}))
+
+
+def _zone(written: str) -> str:
+    """A zone that is written in one of several ways."""
+    digits = written[1:].replace(":", "").ljust(4, "0")
+    if not written or (written[0] in "+-" and digits != "0000"):
+        return written and f"{written[0]}{digits[:2]}:{digits[2:]}"
+    return "UTC"
 
 
 def forms_of(texts: Sequence[str]) -> list[str]:
@@ -76,6 +110,7 @@ class Times(Codec):
         typical: The time in the middle, in seconds since 1970.
         first: The first time.
         last: The last.
+        zones: The zones that they are written with, "" for none. The clock counts as it is written.
     """
 
     kind: ClassVar[str] = "time"
@@ -86,9 +121,12 @@ class Times(Codec):
     typical: float
     first: float
     last: float
+    zones: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, times: Vector, form: str, gaps: tuple[str, ...]) -> Times:
+    def of(
+        cls, times: Vector, form: str, gaps: tuple[str, ...], zones: tuple[str, ...] = ()
+    ) -> Times:
         """What is learnt of times, in seconds since 1970."""
         first, last = float(times.min()), float(times.max())
         days = np.unique(times // DAY)
@@ -101,7 +139,7 @@ class Times(Codec):
         if last - first >= 2 * YEAR:
             parts.append(MONTH)
         typical = float(np.sort(times)[len(times) // 2])
-        return cls(form, gaps, tuple(parts), typical, first, last)
+        return cls(form, gaps, tuple(parts), typical, first, last, zones)
 
     @property
     def has_days(self) -> bool:
@@ -114,7 +152,20 @@ class Times(Codec):
         counts = "counts" if len(self.parts) == 1 else "count"
         said = f"{' and '.join(self.parts)} {counts}" if self.parts else "only its years count"
         read = next((words for form, words in NOT_ISO.items() if self.form.startswith(form)), "")
-        return f"{said}, read as {read}" if read else said
+        said = f"{said}, read as {read}" if read else said
+        if len(self.zones) < 2:
+            return said
+        differ = " and ".join(zone or "none" for zone in self.zones)
+        return f"{said}, by the clock as it is written: zones are {differ}"
+
+    def remark(self, cells: Cells) -> str:
+        texts = {text.strip() for text in texts_of(cells[:SOME])}
+        times = np.array([*texts], dtype=object)[np.isfinite(seconds([*texts], self.form))]
+        others = [zone for zone in zones_of(times) if zone not in self.zones]
+        if not others or not self.zones:
+            return ""
+        new, known = (", ".join(each or "none" for each in some) for some in (others, self.zones))
+        return f"zones are {new}, and those learnt from {known}; the clock counts as it is written"
 
     def encoded(self, name: str) -> list[str]:
         names = []
@@ -193,11 +244,13 @@ class Times(Codec):
             "typical": self.typical,
             "first": self.first,
             "last": self.last,
+            "zones": list(self.zones),
         }
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Times:
-        return cls(**{**content, "gaps": tuple(content["gaps"]), "parts": tuple(content["parts"])})
+        lists = {name: tuple(content.get(name, ())) for name in ("gaps", "parts", "zones")}
+        return cls(**{**content, **lists})
 
 
 def _year(seconds: float) -> str:
