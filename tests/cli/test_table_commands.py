@@ -695,3 +695,18 @@ def test_what_fit_notices_of_cells_and_totals_names_the_file(tmp_path):
     assert f"{tmp_path}/report.csv: 'size': not a number: 'broken' (line 9)." in said.stderr
     assert "report.csv: taken for totals, not for a row: the last one" in said.stderr
     assert "Learnt from 40 rows" in said.stderr
+
+
+def test_rows_that_repeat_get_a_detector_that_flags_errors(tmp_path):
+    rng = np.random.default_rng(0)
+    distinct = rng.multivariate_normal([20, 40, 5], [[4, 3.6, 0], [3.6, 4, 0], [0, 0, 1]], 60)
+    frame = pd.DataFrame(distinct.round(2)[rng.integers(60, size=1000)], columns=list("abc"))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame[:20].mul(1000).to_csv(tmp_path / "wrong.csv", index=False)
+    said = run("fit", tmp_path / "rows.csv", "-o", tmp_path / "model")
+    assert "Detector: gmm." in said.stderr
+    assert "Duplicate" not in said.stderr
+    said = run("score", tmp_path / "model", tmp_path / "wrong.csv")
+    assert "20 of 20 rows flagged" in said.stderr
+    said = run("fit", tmp_path / "rows.csv", "--detector", "lof", "-o", tmp_path / "lof")
+    assert said.stderr.count("infinitely dense") == 1

@@ -13,7 +13,7 @@ def test_the_first_is_kept_unless_another_is_clearly_better():
     name, found = choose_detector(CANDIDATES, rows, np.eye(2, dtype=bool))
     assert name == "gmm"
     assert set(found) == set(CANDIDATES)
-    assert max(found.values()) <= found["gmm"] + CLEARLY
+    assert max(each.ranked for each in found.values()) <= found["gmm"].ranked + CLEARLY
 
 
 def test_another_is_taken_where_it_is_clearly_better():
@@ -22,7 +22,8 @@ def test_another_is_taken_where_it_is_clearly_better():
     candidates = {"gmm": GMM(1), "lof": LOF()}
     name, found = choose_detector(candidates, rows, np.eye(2, dtype=bool))
     assert name == "lof"
-    assert found["lof"] > found["gmm"] + CLEARLY
+    assert found["lof"].ranked > found["gmm"].ranked + CLEARLY
+    assert found["lof"].alarmed > found["gmm"].alarmed
 
 
 def test_the_choice_follows_from_the_seed_and_fits_copies():
@@ -37,3 +38,16 @@ def test_the_choice_follows_from_the_seed_and_fits_copies():
 def test_a_few_rows_are_enough(n):
     rows = np.random.default_rng(0).normal(size=(n, 2))
     assert choose_detector(CANDIDATES, rows, np.eye(2, dtype=bool))[0] in CANDIDATES
+
+
+def test_one_that_ranks_well_and_raises_no_alarm_is_not_taken(recwarn):
+    # Rows that come more often than LOF has neighbours: a normal row beside them scores 1e9.
+    rng = np.random.default_rng(0)
+    covariance = [[4, 3.6, 0], [3.6, 4, 0], [0, 0, 1]]
+    distinct = rng.multivariate_normal([20, 40, 5], covariance, 60).round(2)
+    rows = distinct[rng.integers(60, size=1000)]
+    name, found = choose_detector(CANDIDATES, rows, np.eye(3, dtype=bool))
+    assert name == "gmm"
+    assert found["lof"].ranked > found["gmm"].ranked + CLEARLY
+    assert found["lof"].alarmed < 0.1 < 0.5 < found["gmm"].alarmed
+    assert not recwarn

@@ -1,6 +1,7 @@
 """The detectors that scikit-learn has too: the same scores, and kept as arrays."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -70,6 +71,18 @@ def test_lof_keeps_as_many_rows_as_it_is_told():
 def test_they_can_be_calibrated(detector):
     normal = calibrate(detector.fit(ROWS), ROWS, 0.05)
     assert (normal.n, normal.promised <= 0.05) == (400, True)
+
+
+def test_rows_that_come_more_often_than_there_are_neighbours_are_told_once_in_our_words():
+    rows = np.vstack([np.repeat(ROWS[:1], 12, axis=0), ROWS])
+    before = warnings.filters[:]
+    with pytest.warns(UserWarning, match="infinitely dense") as told:
+        LOF(10).fit(rows)
+    assert [str(each.message) for each in told] == [
+        "Some rows come more than 10 times (`n_neighbors`): to a local outlier factor they are "
+        "infinitely dense, and rows beside them have scores of 1e9."
+    ]
+    assert warnings.filters == before
 
 
 def nodes(**changes):

@@ -50,7 +50,7 @@ def errors_in_a_line(command: Command) -> Command:
     def careful(*arguments: Any, **options: Any) -> None:
         try:
             with warnings.catch_warnings():  # the process is ours
-                warnings.showwarning = _say_warning
+                warnings.showwarning = _once(_say_warning)
                 command(*arguments, **options)
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
@@ -110,6 +110,18 @@ def _line(error: Exception) -> str:
     if len(said) > LONGEST:
         said = f"{said[:LONGEST]} …"
     return " ".join(filter(None, [said, HINTS.get(type(error).__name__)]))
+
+
+def _once(show: Callable[..., None]) -> Callable[..., None]:
+    """Show what is the same as before no more: a detector is fitted several times."""
+    shown: set[str] = set()
+
+    def show_new(message: Warning | str, *rest: Any, **options: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            show(message, *rest, **options)
+
+    return show_new
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

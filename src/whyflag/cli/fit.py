@@ -198,10 +198,16 @@ def _chosen(schema: Schema, sheet: Sheet, contamination: float, seed: int) -> De
         say(f"No mixture is tried: with {d:,} columns of numbers it takes too long.")
     candidates = {name.value: _detector(name, contamination, seed) for name in names}
     name, found = choose_detector(candidates, rows, schema.membership, seed)
-    others = ", ".join(f"{each} {100 * area:.0f} %" for each, area in found.items() if each != name)
+    others = ", ".join(
+        f"{each} {100 * it.ranked:.0f} and {100 * it.alarmed:.0f} %"
+        for each, it in found.items()
+        if each != name
+    )
+    own = found[name]
     say(
         f"Detector: {name}. Anomalies planted in held-out rows score above these in "
-        f"{100 * found[name]:.0f} % of pairs ({others}); --detector takes another."
+        f"{100 * own.ranked:.0f} % of pairs, and {100 * own.alarmed:.0f} % raise an alarm "
+        f"({others}); --detector takes another."
     )
     return candidates[name]
 

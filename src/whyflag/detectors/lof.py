@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -54,8 +55,16 @@ class LOF(Detector):
         kept = np.sort(order[: self.max_rows])
         self.rows_ = (rows[kept] - self.location_) / self.spread_
         self.k_ = min(self.n_neighbors, len(kept) - 1)
-        found = LocalOutlierFactor(self.k_).fit(self.rows_)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Duplicate values")  # said below in our words
+            found = LocalOutlierFactor(self.k_).fit(self.rows_)
         self.reach_ = found._distances_fit_X_[:, self.k_ - 1].copy()
+        if not self.reach_.all():
+            warnings.warn(
+                f"Some rows come more than {self.k_} times (`n_neighbors`): to a local outlier "
+                "factor they are infinitely dense, and rows beside them have scores of 1e9.",
+                stacklevel=2,
+            )
         self.density_ = found._lrd.copy()
         self.offset_ = self._offset(self._factor(), rows)
         return self
