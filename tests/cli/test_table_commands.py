@@ -710,3 +710,24 @@ def test_rows_that_repeat_get_a_detector_that_flags_errors(tmp_path):
     assert "20 of 20 rows flagged" in said.stderr
     said = run("fit", tmp_path / "rows.csv", "--detector", "lof", "-o", tmp_path / "lof")
     assert said.stderr.count("infinitely dense") == 1
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+@pytest.mark.parametrize("name", ["rows.csv", "link.csv"])
+def test_rows_are_not_written_over(folder, tmp_path, command, name):
+    rows, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    ODD.to_csv(rows, index=False)
+    link.symlink_to(rows)
+    said = run(command, folder / "model", rows, "-o", tmp_path / name)
+    assert said.exit_code == 1
+    assert "is the file of rows itself: name another with -o." in said.stderr
+    assert rows.read_text() == ODD.to_csv(index=False)
+
+
+def test_a_model_is_not_written_around_its_rows(folder, tmp_path):
+    run("fit", folder / "normal.csv", "-o", tmp_path / "model")
+    rows = tmp_path / "model" / "rows.csv"
+    table(300).to_csv(rows, index=False)
+    said = run("fit", rows, "-o", tmp_path / "model")
+    assert said.exit_code == 1
+    assert "holds the file of rows" in said.stderr

@@ -24,7 +24,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
-from whyflag.cli.output import Format, chosen_format, output_of
+from whyflag.cli.output import Format, chosen_format, output_of, refuse_input
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def explain(
     from whyflag.report.content import MOST_ROWS
 
     kind = chosen_format(format_, output)
+    refuse_input(output, rows)
     loaded = Model.load(model)
     explainer = loaded.explainer(method or (), n_jobs=jobs, refits=refits)
     scored = ScoredFile(

@@ -21,6 +21,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
+from whyflag.cli.output import refuse_input
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def fit(
         raise ValueError(f"{output} is a file: name a folder with -o.")
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):
         raise ValueError(f"{output} has other files in it: name a new folder with -o.")
+    refuse_input(output, rows)
     name = name_of(rows)
     layout = told_of(separator, encoding, header, sheet_name)
     parts = read_sheets(rows, query=query, told=layout)

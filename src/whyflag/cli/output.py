@@ -51,6 +51,16 @@ def chosen_format(asked: Format | None, output: Path | None) -> Format:
     return _SUFFIXES[output.suffix.lower()]
 
 
+def refuse_input(output: Path | None, rows: str) -> None:
+    """Refuse an output that is the file of rows, or a folder that holds it."""
+    if output is None or rows == "-" or not output.exists() or not Path(rows).exists():
+        return
+    if output.samefile(rows):
+        raise ValueError(f"{output} is the file of rows itself: name another with -o.")
+    if output.is_dir() and Path(rows).resolve().is_relative_to(output.resolve()):
+        raise ValueError(f"{output} holds the file of rows, {rows}: name another folder with -o.")
+
+
 @contextmanager
 def output_of(
     path: Path | None,

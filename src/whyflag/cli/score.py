@@ -23,7 +23,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
-from whyflag.cli.output import Format, chosen_format, output_of
+from whyflag.cli.output import Format, chosen_format, output_of, refuse_input
 from whyflag.cli.progress import with_progress
 
 
@@ -53,6 +53,7 @@ def score(
     kind = chosen_format(format_, output)
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
+    refuse_input(output, rows)
     loaded = Model.load(model)
     scored = ScoredFile(
         loaded,
