@@ -151,6 +151,33 @@ def test_parts_of_a_file_are_read_alike(tmp_path, monkeypatch, text, numbers):
     assert joined.lines.tolist() == list(range(2, 102))
 
 
+@pytest.mark.parametrize("numbers", [(), ("a",)])
+@pytest.mark.parametrize("block", [40, lines.BLOCK])
+def test_lines_of_separators_alone_are_no_rows_and_are_said(tmp_path, monkeypatch, numbers, block):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(lines, "CELLS", block)
+    content = many(30).to_csv(index=False) + "," + "\n , " * 60 + "\nlast,7.5" + "\n," * 40 + "\n"
+    (tmp_path / "t").write_text(content)
+    joined = Sheet.join(list(read_sheets(tmp_path / "t", expected=("id", "a"), numbers=numbers)))
+    assert len(joined) == 31
+    assert joined.numbers.tolist() == list(range(1, 32))
+    assert joined.lines.tolist() == [*range(2, 32), 93]
+    assert joined.notes == (
+        "101 lines from line 32 on have nothing but separators, and are skipped",
+    )
+
+
+def test_a_gap_of_a_file_of_one_column_is_one(tmp_path):
+    (tmp_path / "t").write_text("a,\n1,\n,\n3,\n4,\n")
+    assert read(tmp_path / "t")["a"].tolist() == ["1", "", "3", "4"]
+
+
+def test_one_line_of_separators_is_said_with_its_place(tmp_path):
+    (tmp_path / "t").write_text("a;b\n1;2\n;\n3;4\n")
+    (sheet,) = read_sheets(tmp_path / "t")
+    assert sheet.notes[-1] == "line 3 has nothing but separators, and is skipped"
+
+
 WRONG = {
     "nothing": (b"", "t can not be read: it is empty"),
     "blanks": (b"\n \n", "t can not be read: it is empty"),

@@ -6,8 +6,9 @@ import codecs
 import csv
 import io
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,47 @@ def read_lines(
         told: How the file is written, so far as it is told.
     """
     layout = layout_of(head, expected, told=told, whole=whole)
+    blank = Blank()
+    last: Sheet | None = None
+    for sheet in _blocks(file, layout, blank, expected, numbers, others):
+        if last is not None:
+            yield last
+        last = sheet
+    if last is not None:
+        # How many lines were skipped is known at the end.
+        yield replace(last, notes=(*last.notes, *blank.notes))
+
+
+@final
+@dataclass
+class Blank:
+    """Lines of separators alone, such as a spreadsheet writes below its last row: no rows."""
+
+    lines: list[int] = field(default_factory=list)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said of them."""
+        count = len(self.lines)
+        if not count:
+            return ()
+        if count == 1:
+            return (f"line {self.lines[0]} has nothing but separators, and is skipped",)
+        return (
+            f"{count:,} lines from line {self.lines[0]} on have nothing but separators, and are "
+            "skipped",
+        )
+
+
+def _blocks(
+    file: io.BufferedReader,
+    layout: Layout,
+    blank: Blank,
+    expected: Sequence[str],
+    numbers: Collection[str],
+    others: bool,
+) -> Iterator[Sheet]:
+    """The rows, a block at a time; lines that are blank are noted."""
     wanted = None if others or not expected else expected
     n_rows, end, rest = 0, layout.skip, b""
     if layout.encoding == "utf-8-sig":
@@ -68,9 +110,10 @@ def read_lines(
             if not _is_simple(block):
                 break
             if block:
-                sheet = _parse(block, layout, wanted, numbers, n_rows, end)
-                yield sheet
-                n_rows += len(sheet)
+                sheet = _parse(block, layout, blank, wanted, numbers, n_rows, end)
+                if sheet is not None:
+                    yield sheet
+                    n_rows += len(sheet)
                 end += block.count(b"\n") + 1
         rest = block + b"\n" + rest if new else block
         text = _decoded(io.BufferedReader(Joined(rest, file)), layout.encoding, end)
@@ -78,7 +121,7 @@ def read_lines(
         text = _decoded(file, layout.encoding, 0)
         for _ in range(layout.skip):
             text()
-    yield from _records(text, layout, n_rows, end)
+    yield from _records(text, layout, blank, n_rows, end)
 
 
 def _is_simple(block: bytes) -> bool:
@@ -95,12 +138,16 @@ def _is_simple(block: bytes) -> bool:
 def _parse(
     block: bytes,
     layout: Layout,
+    blank: Blank,
     names: Sequence[str] | None,
     numbers: Collection[str],
     n_rows: int,
     end: int,
-) -> Sheet:
-    """These columns of a simple block: as pandas reads them if it can, and that is faster."""
+) -> Sheet | None:
+    """These columns of a simple block: as pandas reads them if it can, and that is faster.
+
+    None if all of its lines are blank.
+    """
     _check_widths(block, layout, end)
     wanted = [i for i, name in enumerate(layout.names) if names is None or name in names]
     plain = [i for i in wanted if layout.names[i] in numbers]
@@ -126,8 +173,8 @@ def _parse(
                 cells |= {name: _nothing(len(table)) for name in layout.names if name not in cells}
                 return _sheet(cells, layout, n_rows, end + np.arange(1, len(table) + 1))
     lines = iter(io.StringIO(block.decode(layout.encoding.removesuffix("-sig")), newline=""))
-    (sheet,) = _records(lambda: next(lines, ""), layout, n_rows, end, most=len(block) + 1)
-    return sheet
+    found = _records(lambda: next(lines, ""), layout, blank, n_rows, end, most=len(block) + 1)
+    return next(found, None)
 
 
 def _nothing(n: int) -> Cells:
@@ -148,14 +195,19 @@ def _check_widths(block: bytes, layout: Layout, end: int) -> None:
 
 
 def _records(
-    line: Callable[[], str], layout: Layout, n_rows: int, end: int, most: int | None = None
+    line: Callable[[], str],
+    layout: Layout,
+    blank: Blank,
+    n_rows: int,
+    end: int,
+    most: int | None = None,
 ) -> Iterator[Sheet]:
     """Rows whose fields may be quoted."""
     reader = csv.reader(iter(line, ""), delimiter=layout.separator, skipinitialspace=layout.spaces)
     rows_at_once = max(1, (most or CELLS) // layout.width)
     while True:
         rows, lines, wrong = [], [], []
-        begin = reader.line_num
+        first = begin = reader.line_num
         for record in _told(islice(reader, rows_at_once), reader, end):
             before, begin = begin, reader.line_num
             if not record or (len(record) == 1 and layout.width > 1 and not record[0].strip()):
@@ -164,12 +216,17 @@ def _records(
                 if begin - before > MOST_SPANNED:
                     raise _open_quote(end + before + 1)
                 wrong.append((end + reader.line_num, len(record)))
+            elif len(layout.names) > 1 and not record[0].strip() and not "".join(record).strip():
+                blank.lines.append(end + reader.line_num)
+                continue
             rows.append(record)
             lines.append(end + reader.line_num)
         if wrong:
             raise _ragged(layout, wrong)
-        if not rows:
+        if reader.line_num == first:
             return
+        if not rows:
+            continue
         # An array of lists of strings: one object for each cell, and no copy of any.
         cells = np.array(rows, dtype=object).reshape(len(rows), layout.width)
         named = {name: cells[:, i] for i, name in enumerate(layout.names)}
