@@ -731,3 +731,19 @@ def test_a_model_is_not_written_around_its_rows(folder, tmp_path):
     said = run("fit", rows, "-o", tmp_path / "model")
     assert said.exit_code == 1
     assert "holds the file of rows" in said.stderr
+
+
+def test_a_date_that_is_missing_has_no_range_of_hours(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 9 * 1440, 300), "min")
+    frame = pd.DataFrame({"paid": days.strftime("%Y-%m-%d %H:%M"), "size": rng.normal(size=300)})
+    frame = pd.concat([frame, frame[:3]])  # the times are no names
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame[:2].assign(paid=["", "soon"]).to_csv(tmp_path / "odd.csv", index=False)
+    run("fit", tmp_path / "rows.csv", "--detector", "gmm", "-o", tmp_path / "m")
+    said = run("explain", tmp_path / "m", tmp_path / "odd.csv", "--format", "jsonl", "--top", "1")
+    for each in map(json.loads, said.stdout.splitlines()):
+        (culprit,) = each["culprits"]
+        assert culprit["normal"] == "a time in 2024"
+        assert (culprit["lower"], culprit["upper"], culprit["range"]) == (None, None, None)
+        assert "a time in 2024 would be normal" in each["sentence"]

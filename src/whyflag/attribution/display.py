@@ -92,13 +92,18 @@ def normal(attribution: Attribution, i: int, feature: int, digits: int = 4) -> s
             return None
         if is_redacted(attribution, feature):
             return ANOTHER
-        if foreign(attribution, i, feature):
-            codec = attribution.codecs.get(attribution.feature_names[feature])
-            if codec is not None:
-                return codec.instead(rows[i, attribution.membership[feature]])
-        return _unlike(attribution, i, rows[i], feature, digits)
+        said = _instead(attribution, i, feature, rows[i])
+        return said or _unlike(attribution, i, rows[i], feature, digits)
     reference = attribution.reference
     return None if reference is None else held(attribution, reference[i], feature, digits)
+
+
+def _instead(attribution: Attribution, i: int, feature: int, row: Vector) -> str | None:
+    """What is said in place of a cell that no normal row has; None of any other."""
+    codec = attribution.codecs.get(attribution.feature_names[feature])
+    if codec is None or not foreign(attribution, i, feature):
+        return None
+    return codec.instead(row[attribution.membership[feature]])
 
 
 def _unlike(attribution: Attribution, i: int, row: Vector, feature: int, digits: int) -> str:
@@ -114,6 +119,9 @@ def normal_range(attribution: Attribution, i: int, feature: int) -> tuple[str, s
     repair, columns = attribution.repair, attribution.membership[feature]
     if is_redacted(attribution, feature) or np.isfinite(repair.lower[i, columns]).sum() != 1:
         return None
+    said = _instead(attribution, i, feature, repair.rows[i])
+    if said not in (None, held(attribution, repair.rows[i], feature)):
+        return None  # the value itself is not told, so neither is how far it can be moved
     return (
         held(attribution, repair.lower[i], feature, digits=3),
         held(attribution, repair.upper[i], feature, digits=3),
