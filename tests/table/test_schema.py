@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from whyflag.detectors import GMM
+from whyflag.model import Model
 from whyflag.table.learning import MOST_COLUMNS
 from whyflag.table.recognition import TooManyCategoriesError
 from whyflag.table.schema import Schema
@@ -278,3 +280,24 @@ def test_more_columns_than_can_count_are_refused_with_what_to_do():
         Schema.of(wide)
     chosen = pd.concat([wide] * 6, ignore_index=True)
     assert Schema.of(chosen, columns=["x1?", "x20"]).names[-1] == "x20"
+
+
+def test_columns_that_are_called_as_a_part_of_another_are_kept_apart():
+    n = 40
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) * 97, "min")
+    frame = pd.DataFrame(
+        {
+            "color=red": np.arange(n) % 7,
+            "color": np.where(np.arange(n) % 3, "red", "blue"),
+            "t": [f"{day:%Y-%m-%d %H:%M}" for day in days[[*range(n - 1), 0]]],
+            "t: hour": np.arange(n) % 5,
+        }
+    )
+    schema = Schema.of(frame)
+    assert schema.encoded_columns == (
+        *("color=red", "color=blue", "color=red (2)", "t: hour (2)", "t: hour"),
+    )
+    assert schema.players == {"color": ["color=blue", "color=red (2)"], "t": ["t: hour (2)"]}
+    assert Schema.from_json(schema.to_json()).encoded_columns == schema.encoded_columns
+    model = Model.fit(GMM(), schema, frame)
+    assert len(model.explainer().explain(model.read(frame[:3]).rows)) == 3

@@ -140,7 +140,7 @@ def _matrices(
                 value = categories[k] if categories else "1"
                 of = name if categories else own_name
                 no = f"{of} is not {value}" if categories else f"{of} = 0"
-                is_hour = own_name == f"{name}: {HOUR}" or (
+                is_hour = own_name.startswith(f"{name}: {HOUR}") or (
                     len(own) == 1 and isinstance(attribution.codecs.get(name), Times)
                 )
                 told = name if is_hour else own_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Any, final
 
 import numpy as np
@@ -136,12 +137,28 @@ class Schema:
     @property
     def encoded_columns(self) -> tuple[str, ...]:
         """The columns of numbers that they become."""
-        return tuple(name for each in self.columns for name in each.codec.encoded(each.name))
+        return tuple(name for encoded in self._encoded for name in encoded)
+
+    @cached_property
+    def _encoded(self) -> list[list[str]]:
+        """The columns of numbers of each column, no two of one name.
+
+        Beside a category "color" with the value red there may be a column "color=red", which keeps
+        its name.
+        """
+        taken, found = set(self.names), []
+        for each in self.columns:
+            encoded = each.codec.encoded(each.name)
+            if encoded != [each.name]:
+                encoded = [_free(name, taken) for name in encoded]
+                taken.update(encoded)
+            found.append(encoded)
+        return found
 
     @property
     def membership(self) -> BoolMatrix:
         """Which columns of numbers each column becomes, bool (p, d)."""
-        widths = [len(each.codec.encoded(each.name)) for each in self.columns]
+        widths = [len(encoded) for encoded in self._encoded]
         return np.repeat(np.eye(len(widths), dtype=np.bool_), widths, axis=1)
 
     @property
@@ -149,8 +166,8 @@ class Schema:
         """The columns of numbers of each column that becomes others than itself, by its name."""
         return {
             each.name: encoded
-            for each in self.columns
-            if (encoded := each.codec.encoded(each.name)) != [each.name]
+            for each, encoded in zip(self.columns, self._encoded, strict=True)
+            if encoded != [each.name]
         }
 
     @property
@@ -291,6 +308,12 @@ class Schema:
                 f"{where}: {column.name!r}: {'; '.join([*said][:MOST_NAMED])} ({places}{more})."
             )
         return notes
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """This name, or if it is taken the first of "name (2)", "name (3)", … that is not."""
+    others = (f"{name} ({i})" for i in count(2))
+    return name if name not in taken else next(each for each in others if each not in taken)
 
 
 def listed(names: Collection[str], most: int = 8) -> str:
