@@ -208,6 +208,26 @@ def test_what_can_not_be_read_is_said_with_the_name(tmp_path, content, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"a": {"b": 1}, "a.b": 2}', "two values for 'a.b': one of its own, one of an object"),
+        ('{"a.b": 2, "a": {"b": 1}}', "two values for 'a.b': one of its own, one of an object"),
+        ('{"c": 1, "a": 2, "a": 3}', "two values for 'a'"),
+        ('{"c": {"a": 2, "a": 3}}', "two values for 'a'"),
+        ('{"c": [{"a": 2, "a": 3}]}', "two values for 'a'"),
+    ],
+)
+def test_json_with_two_values_for_one_column_is_refused_with_its_place(tmp_path, row, message):
+    path = tmp_path / "t"
+    path.write_text('{"a.b": 1}\n' + row)
+    with pytest.raises(ValueError, match=f"line 2 has {message}$"):
+        read(path)
+    path.write_text('[{"a.b": 1}, ' + row + "]")
+    with pytest.raises(ValueError, match=f"entry 2 has {message}$"):
+        read(path)
+
+
 def test_an_archive_of_several_tables_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "t", "w") as archive:
         for name in ("a.csv", "b.csv"):

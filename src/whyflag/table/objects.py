@@ -35,7 +35,10 @@ def read_objects(file: io.BufferedReader, expected: Sequence[str]) -> Iterator[S
     for line, each in numbered:
         if not n_rows and not some and not is_array:
             _refuse_whole(each, is_last=not file.peek(1))
-        some.append(_flat(each))
+        try:
+            some.append(_flat(each))
+        except ValueError as error:
+            raise ValueError(f"{'entry' if is_array else 'line'} {line} has {error}") from None
         lines.append(line)
         if len(some) == ROWS:
             yield _sheet(some, None if is_array else lines, expected, n_rows)
@@ -92,7 +95,29 @@ def _object(text: bytes, where: str) -> Object:
 
 def _decode(text: bytes) -> Any:
     # Numbers stay texts, so that none of their digits is lost.
-    return json.loads(text, parse_int=Digits, parse_float=Digits, parse_constant=Digits)
+    return json.loads(
+        text,
+        parse_int=Digits,
+        parse_float=Digits,
+        parse_constant=Digits,
+        object_pairs_hook=_with_repeated,
+    )
+
+
+@final
+class Repeating(dict[str, Any]):
+    """An object in which a name stands twice: one of its values would be lost."""
+
+    repeated: str
+
+
+def _with_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeating, names = Repeating(found), [name for name, _ in pairs]
+    repeating.repeated = next(name for name in names if names.count(name) > 1)
+    return repeating
 
 
 @final
@@ -105,6 +130,7 @@ class Digits(str):
 def _text(value: Any) -> str:
     """A value as it may stand in a file of JSON, its numbers to the letter."""
     if isinstance(value, dict):
+        _refuse_repeating(value)
         return "{" + ", ".join(f"{json.dumps(k)}: {_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
@@ -113,14 +139,23 @@ def _text(value: Any) -> str:
 
 def _flat(each: Object, above: str = "", depth: int = 0) -> dict[str, Any]:
     """An object without objects in it: the names of these stand in front."""
+    _refuse_repeating(each)
     found: dict[str, Any] = {}
     for name, value in each.items():
         if isinstance(value, dict) and depth < 8:
-            found |= _flat(value, f"{above}{name}.", depth + 1)
+            parts = _flat(value, f"{above}{name}.", depth + 1)
         else:
             nested = isinstance(value, (list, dict))
-            found[above + name] = _text(value) if nested else value
+            parts = {above + name: _text(value) if nested else value}
+        if both := found.keys() & parts.keys():
+            raise ValueError(f"two values for {min(both)!r}: one of its own, one of an object")
+        found |= parts
     return found
+
+
+def _refuse_repeating(each: Object) -> None:
+    if isinstance(each, Repeating):
+        raise ValueError(f"two values for {each.repeated!r}")
 
 
 def _sheet(
