@@ -19,10 +19,11 @@ CLOCK = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 DATES = (
     *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%y"),
     *("%m/%d/%y", "%d/%m/%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
-    "%d-%b-%y",
+    *("%d-%b-%y", "%Y-%m-%d"),
 )
 OF_THE_DAY = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")  # without a date
-FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK), *OF_THE_DAY)
+OF_LOGS = "%d/%b/%Y:%H:%M:%S"  # of web servers
+FORMATS = (ISO, *(date + clock for date in DATES for clock in CLOCK), *OF_THE_DAY, OF_LOGS)
 DAY_IN_DIGITS = "%Y%m%d"  # tried before numbers
 NOT_ISO = {
     "%m/%d/%Y": "month/day/year",
@@ -35,11 +36,18 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 DAY, YEAR = 86_400.0, 365.25 * 86_400.0  # seconds
 MARGIN = 20.0  # years before the first time and after the last that are still possible
 SOME = 2000  # cells whose zones are looked at
+_PLAIN = re.compile(r"[\d./-]+(?:[ T]\d\d?(?::\d\d){1,2})?")  # most times: nothing is taken off
 # A zone stands behind a clock: "-05" in 2024-03-05 is none.
 _ZONED = re.compile(
     r"(.*(?:T\d\d(?:\d\d){0,2}|\d:\d\d)(?:[.,]\d+)?(?:\s*[AaPp][Mm])?)"
     r"\s*([Zz]|UTC|GMT|[+-]\d\d(?::?\d\d)?)"
 )
+_PART = re.compile(r"(?<=:\d\d:\d\d)[.,]\d+|(?<=T\d{6})[.,]\d+")  # of a second
+_HALF = re.compile(r"(?<=\d)\s*(?=[AaPp][Mm]$)")  # what is between a clock and its half of the day
+_COMMA = re.compile(r",?\s+(?=\d{1,2}:\d\d|%[HI]:)")  # what is between a date and a clock
+# The same in forms that are told.
+_PART_IN_FORM = re.compile(r"(?<=:%M:%S)[.,]%f|(?<=T%H%M%S)[.,]%f")
+_HALF_IN_FORM = re.compile(r"(?<=%[MS])\s*(?=%p$)")
 _ZONE_IN_FORM = re.compile(r"\s*%[zZ]$")
 
 
@@ -48,25 +56,36 @@ def seconds(texts: Sequence[str], form: str) -> Vector:
 
     A zone does not count: 03:12+09:00 is 03:12, which is what people did at that time.
     """
-    form = _ZONE_IN_FORM.sub("", form)
+    form = _PART_IN_FORM.sub("", _ZONE_IN_FORM.sub("", form))
+    form = _COMMA.sub(" ", _HALF_IN_FORM.sub(" ", form))
     # pandas knows words for times, such as "now".
     digits = [text if any(map(str.isdigit, text)) else "" for text in texts]
     different, position = np.unique(np.array(digits, dtype=object), return_inverse=True)
+    plain = [_plain(text) for text in different]
     times = pd.to_datetime(
-        pd.Series([_without_zone(text) for text in different], dtype=object),
+        pd.Series([text for text, _ in plain], dtype=object),
         format=form,
         errors="coerce",
         utc=True,
     )
     moments = times.dt.tz_convert(None).to_numpy(dtype="datetime64[us]")
     since = np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+    since += np.array([part for _, part in plain], dtype=np.float64)
     found: Vector = since[position]
     return found
 
 
-def _without_zone(text: str) -> str:
-    found = _ZONED.fullmatch(text)
-    return found[1] if found else text
+def _plain(text: str) -> tuple[str, float]:
+    """A time without what forms do not say: its zone, a comma, and the part of a second, apart."""
+    if _PLAIN.fullmatch(text):
+        return text, 0.0
+    if zoned := _ZONED.fullmatch(text):
+        text = zoned[1]
+    part = 0.0
+    if found := _PART.search(text):
+        part = float(f"0.{found[0][1:]}")
+        text = text[: found.start()] + text[found.end() :]
+    return _COMMA.sub(" ", _HALF.sub(" ", text)), part
 
 
 def zones_of(texts: Iterable[str]) -> tuple[str, ...]:
