@@ -747,3 +747,16 @@ def test_a_date_that_is_missing_has_no_range_of_hours(tmp_path):
         assert culprit["normal"] == "a time in 2024"
         assert (culprit["lower"], culprit["upper"], culprit["range"]) == (None, None, None)
         assert "a time in 2024 would be normal" in each["sentence"]
+
+
+def test_names_that_are_written_otherwise_are_said_once(folder, tmp_path):
+    names = ["+49 170 1234", "@home", "=1+1", "-7"]
+    ODD.iloc[[0, 1, 2, 0]].assign(name=names).to_csv(tmp_path / "rows.csv", index=False)
+    command = ("score", folder / "model", tmp_path / "rows.csv", "-o", tmp_path / "out.csv")
+    said = run(*command)
+    assert said.stderr.count("3 cells begin as a formula does, and got an apostrophe") == 1
+    written = ["'+49 170 1234", "'@home", "'=1+1", "-7"]
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == written
+    said = run(*command, "--raw")
+    assert "apostrophe" not in said.stderr
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == names

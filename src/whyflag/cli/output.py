@@ -91,5 +91,12 @@ def output_of(
         place = to_standard_output() if path is None else atomically(path)
         with place as whole, Writer(whole, kind, columns, raw=raw) as writer:
             yield writer.write
+        if writer.n_quoted:
+            n = writer.n_quoted
+            cells = "1 cell begins" if n == 1 else f"{n:,} cells begin"
+            say(
+                f"{cells} as a formula does, and got an apostrophe in front for spreadsheets; "
+                "--raw writes all as they are."
+            )
         if path is not None:
             say(f"Written: {path}")

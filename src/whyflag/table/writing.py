@@ -30,6 +30,9 @@ class Writer:
         kind: "csv", "jsonl" or "parquet".
         columns: The columns of CSV and Parquet, in this order; Parquet with their types.
         raw: Whether texts of a CSV stay as they are.
+
+    Attributes:
+        n_quoted: How many texts got an apostrophe so far.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class Writer:
         if kind not in FORMATS:
             raise ValueError(f"A table is written as one of {', '.join(FORMATS)}, got {kind!r}.")
         self._kind, self._raw = kind, raw
+        self.n_quoted = 0
         self._columns = dict(columns)
         self._begun = False
         self._parquet: Any = None
@@ -86,8 +90,14 @@ class Writer:
             fields = [[each[name] for each in records] for name in self._columns]
         for values, kind in zip(fields, self._columns.values(), strict=True):
             if kind is str and not self._raw:
-                values[:] = [each and _harmless(each) for each in values]
+                values[:] = [each and self._harmless(each) for each in values]
         return zip(*fields, strict=True)
+
+    def _harmless(self, text: str) -> str:
+        if not _FORMULA.match(text):
+            return text
+        self.n_quoted += 1
+        return f"'{text}"
 
     def _open_parquet(self, path: Path) -> Any:
         require("pyarrow", "Writing Parquet", extra="parquet")
@@ -109,7 +119,3 @@ def _values(column: pd.Series[Any]) -> list[Any]:
     for i in np.flatnonzero(gaps):
         values[i] = None
     return values
-
-
-def _harmless(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) else text
