@@ -760,3 +760,30 @@ def test_names_that_are_written_otherwise_are_said_once(folder, tmp_path):
     said = run(*command, "--raw")
     assert "apostrophe" not in said.stderr
     assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == names
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_a_line_is_standard_output(folder, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    said = run(command, folder / "model", folder / "odd.csv", "-o", "-")
+    assert said.stdout == run(command, folder / "model", folder / "odd.csv").stdout != ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--method", "foo"), "`method` must be one of"),
+        (("--contamination", "0.9"), "`--contamination` must be a finite number, above 0"),
+        (("-o", "-"), "A model is a folder"),
+    ],
+)
+def test_what_fit_can_not_do_is_refused_before_any_work(folder, tmp_path, options, message):
+    said = run("fit", folder / "normal.csv", "-o", tmp_path / "model", *options)
+    assert said.exit_code == 1
+    assert said.stderr.startswith(message)
+
+
+def test_jobs_that_are_none_are_refused_by_the_name_of_the_option(folder):
+    said = run("explain", folder / "model", folder / "odd.csv", "--jobs", "-5")
+    assert said.stderr.startswith("`--jobs` must be a whole number, at least 1, or -1, got -5.")

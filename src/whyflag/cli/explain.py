@@ -24,7 +24,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
-from whyflag.cli.output import Format, chosen_format, output_of, refuse_input
+from whyflag.cli.output import Format, chosen_format, file_of, output_of, refuse_input
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explain(
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write to; .html is a report.")
+        Path | None, typer.Option("--output", "-o", help="File to write, or -; .html is a report.")
     ] = None,
     raw: RawTexts = False,
     redact: Redact = None,
@@ -69,10 +69,13 @@ def explain(
     quiet: Quiet = False,
 ) -> None:
     """Say of rows which features made them anomalous, and what would have been normal."""
+    from whyflag.checks import check_whole
     from whyflag.cli.scoring import ScoredFile
     from whyflag.model import Model
     from whyflag.report.content import MOST_ROWS
 
+    check_whole("--jobs", jobs, at_least=1, also=-1)
+    output = file_of(output)
     kind = chosen_format(format_, output)
     refuse_input(output, rows)
     loaded = Model.load(model)

@@ -21,7 +21,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
-from whyflag.cli.output import refuse_input
+from whyflag.cli.output import file_of, refuse_input
 from whyflag.cli.progress import with_progress
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Learn from normal rows what is normal."""
+    from whyflag.checks import check_number
     from whyflag.methods import get_method
     from whyflag.model import DEFAULT, JSON, Model
     from whyflag.table.reading import name_of, read_sheets
@@ -114,6 +115,11 @@ def fit(
     from whyflag.table.told import Assumed
     from whyflag.table.totals import without_totals
 
+    check_number("--contamination", contamination, above=0, at_most=0.5)
+    for each in method or []:
+        get_method(each)  # an unknown one is refused before there is any work
+    if file_of(output) is None:
+        raise ValueError("A model is a folder, which standard output can not be: name one with -o.")
     if output.exists() and not output.is_dir():
         raise ValueError(f"{output} is a file: name a folder with -o.")
     if output.exists() and not (output / JSON).exists() and any(output.iterdir()):

@@ -13,6 +13,7 @@ from whyflag.cli.console import say
 from whyflag.cli.terminal import Lines
 from whyflag.files.atomic import atomically, to_standard_output
 
+STDIO = "-"
 Records = Any  # a sequence of mappings, or a DataFrame
 
 
@@ -51,9 +52,14 @@ def chosen_format(asked: Format | None, output: Path | None) -> Format:
     return _SUFFIXES[output.suffix.lower()]
 
 
+def file_of(output: Path | None) -> Path | None:
+    """The file to write to; None for standard output, which goes by "-" as input does."""
+    return None if output is None or str(output) == STDIO else output
+
+
 def refuse_input(output: Path | None, rows: str) -> None:
     """Refuse an output that is the file of rows, or a folder that holds it."""
-    if output is None or rows == "-" or not output.exists() or not Path(rows).exists():
+    if output is None or rows == STDIO or not output.exists() or not Path(rows).exists():
         return
     if output.samefile(rows):
         raise ValueError(f"{output} is the file of rows itself: name another with -o.")

@@ -23,7 +23,7 @@ from whyflag.cli.options import (
     SheetName,
     told_of,
 )
-from whyflag.cli.output import Format, chosen_format, output_of, refuse_input
+from whyflag.cli.output import Format, chosen_format, file_of, output_of, refuse_input
 from whyflag.cli.progress import with_progress
 
 
@@ -39,7 +39,9 @@ def score(
     header: Header = None,
     only_flagged: OnlyFlagged = False,
     format_: OutputFormat = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write to.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write to, or -.")
+    ] = None,
     raw: RawTexts = False,
     redact: Redact = None,
     quiet: Quiet = False,
@@ -50,6 +52,7 @@ def score(
     from whyflag.cli.scoring import ScoredFile
     from whyflag.model import Model
 
+    output = file_of(output)
     kind = chosen_format(format_, output)
     if kind == Format.HTML:
         raise ValueError("Scores are written as a table; a page is made by `whyflag explain`.")
