@@ -5,6 +5,7 @@ import json
 import lzma
 import sys
 import zipfile
+from datetime import datetime
 from types import SimpleNamespace
 
 import numpy as np
@@ -121,6 +122,34 @@ def test_the_first_sheet_of_a_workbook_is_read(tmp_path):
     }
     (sheet,) = read_sheets(tmp_path / "t.xlsx")
     assert sheet.notes[1] == "only the first of 2 sheets is read: 'Sheet', not 'more'"
+
+
+def test_days_of_a_workbook_have_no_clock_where_no_cell_of_the_column_has_one(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    day, hour = datetime(1924, 1, 1), datetime(2024, 1, 2, 13, 30)
+    book = openpyxl.Workbook()
+    for record in (["name", "born", "seen"], ["x", day, day], ["y", None, hour], ["z", "soon"]):
+        book.active.append(record)
+    book.save(tmp_path / "t.xlsx")
+    assert read(tmp_path / "t.xlsx").to_dict("list") == {
+        "name": ["x", "y", "z"],
+        "born": ["1924-01-01", "", "soon"],
+        "seen": ["1924-01-01 00:00:00", "2024-01-02 13:30:00", ""],
+    }
+
+
+@pytest.mark.parametrize("write", ["to_parquet", "to_feather"])
+def test_days_of_a_file_of_columns_have_no_clock(tmp_path, write):
+    pytest.importorskip("pyarrow")
+    days = pd.Series(pd.to_datetime(["2024-01-02", None, "2024-01-03"]))
+    table = pd.DataFrame({"day": days, "there": days.dt.tz_localize("Asia/Tokyo")})
+    getattr(table, write)(tmp_path / "t")
+    expected = {
+        "day": ["2024-01-02", "", "2024-01-03"],
+        "there": ["2024-01-02 00:00:00+09:00", "", "2024-01-03 00:00:00+09:00"],
+    }
+    assert read(tmp_path / "t").to_dict("list") == expected
+    assert {name: each.tolist() for name, each in Sheet.of(table).cells.items()} == expected
 
 
 def test_standard_input(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, time
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +17,7 @@ from whyflag.extras import require
 # A text for each row, "" where there is none; or numbers where the source has them, NaN likewise.
 Cells = NDArray[Any]
 
+MIDNIGHT = time()
 EXACT = 2**53  # whole numbers from here on are not all numbers of double precision
 
 
@@ -140,8 +142,17 @@ def text_of(value: Any) -> str:
 
 
 def text_cells(values: Sequence[Any]) -> Cells:
-    """Cells of texts."""
+    """Cells of texts; days that a source keeps as moments have no clock.
+
+    >>> text_cells([datetime(2024, 1, 2), None]).tolist()
+    ['2024-01-02', '']
+    """
     cells = np.empty(len(values), dtype=object)
+    moments = [each for each in values if isinstance(each, datetime) and each == each]  # no NaT
+    if moments and all(each.time() == MIDNIGHT and each.tzinfo is None for each in moments):
+        values = [
+            each.date() if isinstance(each, datetime) and each == each else each for each in values
+        ]
     cells[:] = [text_of(value) for value in values]
     return cells
 
@@ -173,8 +184,6 @@ def _arrow_column(pa: Any, column: Any) -> Cells:
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
     if pa.types.is_integer(kind):
         values = column.cast(pa.string()).to_pylist()
-    elif pa.types.is_timestamp(kind):
-        values = [None if each is None else each.isoformat(" ") for each in column.to_pylist()]
     else:
         values = column.to_pylist()
     return text_cells(values)

@@ -6,11 +6,12 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from whyflag.extras import require
 from whyflag.table.lines import read_lines
-from whyflag.table.sheet import Sheet, text_of
+from whyflag.table.sheet import Sheet, text_cells, text_of
 from whyflag.table.told import NOTHING, Assumed, Told
 
 
@@ -33,6 +34,7 @@ def read_workbook(
     above = (told.header or 1) - 1
     begin = above + 1 + (told.below or 0)
     n_rows, filled = 0, False
+    rows: list[tuple[Any, ...]] = []
     for i, record in enumerate(named[name].iter_rows(values_only=True)):
         n_rows = i + 1
         cells = [text_of(value) for value in record]
@@ -40,7 +42,12 @@ def read_workbook(
             raise ValueError(f"row {n_rows} of {name!r} is told to have the names, and is empty")
         filled |= any(cells)
         if any(cells) and not (told.header and (i < above or above < i < begin)):
-            writer.writerow(cells)
+            rows.append(record)
+    # By columns: whether a moment has a clock is seen of all cells of its column.
+    columns = [text_cells(column) for column in zip_longest(*rows)]
+    writer.writerows(
+        texts[: len(record)] for record, texts in zip(rows, zip(*columns, strict=True), strict=True)
+    )
     if not filled:
         raise ValueError(f"its sheet {name!r} is empty")
     if n_rows <= above:
