@@ -45,6 +45,22 @@ def test_a_model_explains_rows_of_the_table_by_its_columns(model):
     assert said.threshold == pytest.approx(model.threshold)
 
 
+@pytest.mark.parametrize("network", ["VAE", "DAGMM"])
+def test_networks_learn_tables_with_numbers_and_a_category_that_some_rows_lack(network):
+    pytest.importorskip("torch")
+    from whyflag import detectors
+
+    table = TABLE.assign(kind=["rare", *["usual"] * 199])  # a fold has a column less
+    detector = getattr(detectors, network)(max_updates=5)
+    model = Model.fit(detector, Schema.of(table), table)
+    assert np.isfinite(model.threshold)
+    # Copies that calibrate the alarm have the sizes that were chosen, and see for themselves which
+    # columns are binary.
+    settled = model.detector.settled()
+    assert settled.latent == model.detector.latent_
+    assert settled.binary == "auto"
+
+
 def test_a_model_survives_its_folder(model, tmp_path):
     model.save(tmp_path / "m")
     again = Model.load(tmp_path / "m")

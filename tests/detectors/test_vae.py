@@ -157,6 +157,8 @@ def test_real_and_binary_columns_can_be_mixed(bits):
     detector = VAE(2, 6, max_updates=20).fit(rows)
     assert detector.binary_.tolist() == [True] * 5 + [False]
     assert VAE(2, 6, binary=(), max_updates=5).fit(rows).binary_.sum() == 0
+    told = VAE(2, 6, binary=detector.binary_, max_updates=5).fit(rows)
+    assert told.binary_.tolist() == detector.binary_.tolist()
     assert VAE(2, 6, binary=[1], max_updates=5).fit(rows).binary_.tolist() == [
         False,
         True,

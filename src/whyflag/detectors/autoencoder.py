@@ -44,17 +44,18 @@ def widths_of(name: str, sizes: Any, d: int) -> list[int]:
 
 
 def binary_columns(binary: Any, rows: Matrix) -> BoolVector:
-    """Which columns hold 0 and 1: those that say so, or those that were named, (d,)."""
+    """Which columns hold 0 and 1: those that say so, or those that are told, (d,)."""
     bits = ((rows == 0) | (rows == 1)).all(axis=0)
     if isinstance(binary, str) and binary == "auto":
         return bits
     mask = np.zeros(rows.shape[1], dtype=np.bool_)
+    given = np.asarray(binary)
     try:
-        mask[np.asarray(binary, dtype=np.int64)] = True
+        mask[given if given.dtype == np.bool_ else given.astype(np.int64)] = True
     except (IndexError, TypeError, ValueError):
         raise ValueError(
-            f'`binary` must be "auto" or positions of columns from 0 to {len(mask) - 1}, '
-            f"got {binary!r}."
+            f'`binary` must be "auto", positions of columns from 0 to {len(mask) - 1} or a bool '
+            f"for each, got {binary!r}."
         ) from None
     if (mask & ~bits).any():
         column = int(np.argmax(mask & ~bits))

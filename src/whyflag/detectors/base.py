@@ -67,8 +67,9 @@ class Detector(OutlierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def settled(self) -> Detector:
         """One that is not fitted, and has only the candidate to choose that this one chose."""
         same: Detector = clone(self)
-        names = [name for name in self.get_params() if hasattr(self, f"{name}_")]
-        return same.set_params(**{name: getattr(self, f"{name}_") for name in names})
+        # An entry for each column is nothing that was chosen: other rows may have other columns.
+        chosen = {name: getattr(self, f"{name}_", None) for name in self.get_params()}
+        return same.set_params(**{name: each for name, each in chosen.items() if np.isscalar(each)})
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted detector to a folder: arrays and JSON, no code."""

@@ -65,7 +65,7 @@ class DAGMM(Detector):
         latent: Sizes of the latent code to choose from: a float is a multiple of the number of
             columns, rounded; an int is a size.
         hidden: Sizes of the hidden layers to choose from, likewise.
-        binary: "auto" for the columns that hold only 0 and 1, or their positions.
+        binary: "auto" for the columns that hold only 0 and 1, their positions, or a bool for each.
         reg_covar: Added to the variances of the mixture; without it that of `GMM` for as many
             columns (docs/design/nearness.md).
         learning_rate: Adam's.
@@ -94,7 +94,7 @@ class DAGMM(Detector):
         latent: float | Sequence[float] = (0.2, 0.4, 0.6, 0.8),
         hidden: float | Sequence[float] = (0.5, 1.0, 2.0),
         *,
-        binary: Literal["auto"] | Sequence[int] = "auto",
+        binary: Literal["auto"] | Sequence[int] | Sequence[bool] = "auto",
         reg_covar: float | None = None,
         learning_rate: float = 1e-4,
         batch_size: int = 128,

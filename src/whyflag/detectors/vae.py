@@ -65,7 +65,7 @@ class VAE(Detector):
             of columns, rounded; an int is a size.
         hidden: Sizes of the hidden layers to choose from, likewise.
         kind: Which of the scores `score_samples`, `predict` and `to_score()` use.
-        binary: "auto" for the columns that hold only 0 and 1, or their positions.
+        binary: "auto" for the columns that hold only 0 and 1, their positions, or a bool for each.
         learning_rate: Adam's.
         batch_size: Rows in a batch.
         max_updates: Most updates of the weights.
@@ -89,7 +89,7 @@ class VAE(Detector):
         hidden: float | Sequence[float] = (0.5, 1.0, 2.0),
         *,
         kind: Kind = "reconstruction",
-        binary: Literal["auto"] | Sequence[int] = "auto",
+        binary: Literal["auto"] | Sequence[int] | Sequence[bool] = "auto",
         learning_rate: float = 1e-3,
         batch_size: int = 128,
         max_updates: int = 20_000,
