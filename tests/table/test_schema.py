@@ -170,6 +170,15 @@ def test_any_other_value_of_what_was_always_the_same_is_foreign():
     assert schema.shown(other)[0]["size"] == "5.0001 (always 5 before)"
 
 
+@pytest.mark.parametrize("above", [3, 3000])
+def test_how_numbers_are_written_is_learnt_from_all_of_a_sorted_file(above):
+    amounts = np.r_[np.linspace(1, 999, 6000), np.linspace(1002.7, 9000, above)]
+    texts = [f"{amount:,.2f}" for amount in amounts]
+    rows = Schema.of(pd.DataFrame({"a": texts})).encode(pd.DataFrame({"a": texts[-above:]})).rows
+    assert rows.values[:, 0] == pytest.approx(amounts[-above:], abs=0.006)
+    assert not rows.states.any()
+
+
 def test_values_are_written_as_people_write_them():
     table = NORMAL.assign(size=[f"{each:.2f} €".replace(".", ",") for each in NORMAL["size"]])
     schema = Schema.of(table)

@@ -14,7 +14,7 @@ from whyflag.table.codec import Codec, State
 from whyflag.table.numbers import Numbers
 from whyflag.table.recognition import SOME, Left, all_grouped, recognise
 from whyflag.table.schema import Column, Schema, listed
-from whyflag.table.sheet import Cells, Sheet, texts_of
+from whyflag.table.sheet import Cells, Sheet, spread, texts_of
 from whyflag.table.times import Times
 from whyflag.table.told import Assumed
 from whyflag.table.units import odd_minus, several_units
@@ -143,7 +143,7 @@ def _has_decimal_commas(sheet: Sheet) -> bool:
     """Whether numbers of the table have a decimal comma: some have it for sure, or all may."""
     sure = _DECIMAL_COMMA if sheet.separator in (None, ",") else _COMMA
     return any(
-        any(sure.fullmatch(text.strip()) for text in texts_of(cells[:SOME]))
+        any(sure.fullmatch(text.strip()) for text in texts_of(spread(cells, SOME)))
         for cells in sheet.cells.values()
         if cells.dtype.kind != "f"
     )
@@ -193,7 +193,7 @@ def _assumed(
         if each.form.is_plain
         and not commas
         and sheet.separator == ";"
-        and all_grouped([*texts_of(sheet.cells[name][:SOME])])
+        and all_grouped([*texts_of(spread(sheet.cells[name], SOME))])
     ]
     if unsure:
         point = f"The point in {_some(unsure)} is taken for that of decimals, not of thousands."

@@ -15,7 +15,7 @@ from whyflag.table.categories import Categories
 from whyflag.table.codec import MARKS, Codec, marks_in
 from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of, negative_from
 from whyflag.table.schema import listed
-from whyflag.table.sheet import EXACT, Cells, text_cells, texts_of
+from whyflag.table.sheet import EXACT, Cells, spread, text_cells, texts_of
 from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_of
 
 MOST_CATEGORIES = 50  # of a column of texts
@@ -81,14 +81,14 @@ def _numbers_of(
     counts: Counter[str], present: Sequence[str], commas: bool, form: Form | None, *, told: bool
 ) -> Numbers | None:
     """What is learnt of a column of numbers; None if it is none."""
-    some = present[:SOME]
+    cells = text_cells(present)
     if form is None:
-        form = form_of(some, commas_are_decimal=commas)
-        if commas and form == PLAIN and all_grouped(some):
-            form = Form(".", ",")
-    if not told and not np.isfinite(form.numbers(text_cells(some))).mean() >= NEARLY_ALL / 2:
-        return None
-    values = form.numbers(text_cells(present))
+        some = spread(present, SOME)
+        form = _form_of(some, commas)
+        if not told and not np.isfinite(form.numbers(text_cells(some))).mean() >= NEARLY_ALL / 2:
+            return None
+        form = _form_of_rest(form, cells, commas)
+    values = form.numbers(cells)
     often = np.array([counts[text] for text in present], dtype=np.float64)
     finite = np.isfinite(values)
     finite &= np.abs(values) <= _measure(np.abs(values[finite]), often[finite])
@@ -96,16 +96,30 @@ def _numbers_of(
         return None
     if not told and form.is_plain and _are_codes(counts, present):
         return None
-    read = [text for text, is_number in zip(some, finite, strict=False) if is_number]
     return Numbers(
         form,
         marks_in(list(counts)),
         _median(values[finite], often[finite]),
         float(values[finite].min()),
         float(values[finite].max()),
-        decimals_of(read, form),
+        decimals_of(spread(cells[finite], SOME), form),
         negative_from(np.repeat(values[finite], often[finite].astype(np.int64))),
     )
+
+
+def _form_of(some: Sequence[str], commas: bool) -> Form:
+    """How numbers among some of the different texts are written."""
+    form = form_of(some, commas_are_decimal=commas)
+    return Form(".", ",") if commas and form == PLAIN and all_grouped(some) else form
+
+
+def _form_of_rest(form: Form, cells: Cells, commas: bool) -> Form:
+    """A form that reads more of the different texts, if those that stay unread tell one."""
+    read = np.isfinite(form.numbers(cells))
+    if len(cells) <= SOME or read.all():
+        return form
+    other = _form_of([*spread(cells, SOME), *spread(cells[~read], SOME)], commas)
+    return other if np.isfinite(other.numbers(cells)).sum() > read.sum() else form
 
 
 def _measure(sizes: Vector, often: Vector) -> float:
@@ -159,9 +173,9 @@ def _times_of(
     counts: Counter[str], present: Sequence[str], how: str, *, told: bool
 ) -> Times | None:
     """What is learnt of a column of times; None if it is none."""
-    if not told and all(text.isdecimal() for text in present[:SOME]):
+    if not told and all(text.isdecimal() for text in spread(present, SOME)):
         return None  # codes: 0059 is a year to none but programs
-    forms = [how] if how else forms_of(present[:SOME])
+    forms = [how] if how else forms_of(spread(present, SOME))
     if not forms:
         return None
     since = seconds(present, forms[0])

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from whyflag.arrays import IntVector
+from whyflag.arrays import IntVector, evenly
 from whyflag.extras import require
 
 # A text for each row, "" where there is none; or numbers where the source has them, NaN likewise.
@@ -130,6 +130,14 @@ def number_text(value: float) -> str:
         return ""
     value = float(value)  # numpy's own says its type as well
     return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
+
+
+def spread(cells: Any, most: int) -> Any:
+    """Up to so many of the cells or texts, evenly spread: files are often sorted."""
+    if len(cells) <= most:
+        return cells
+    some = evenly(len(cells), most)
+    return cells[some] if isinstance(cells, np.ndarray) else [cells[i] for i in some]
 
 
 def text_of(value: Any) -> str:

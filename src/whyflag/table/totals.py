@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from whyflag.table.numbers import form_of
-from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.sheet import Sheet, spread, texts_of
 from whyflag.table.told import Assumed
 
 WORDS = frozenset(
@@ -17,6 +17,7 @@ WORDS = frozenset(
         *("suma", "totale", "totaal", "totalt", "итого", "合计", "总计", "合計"),
     }
 )
+SOME = 2000  # different texts that tell how numbers are written
 CLOSE = 1e-3  # of what is summed: totals are rounded
 
 
@@ -42,7 +43,7 @@ def without_totals(sheet: Sheet) -> Sheet:
 def _is_sum(sheet: Sheet, name: str) -> bool:
     """Whether the last number of a column is the sum of those above."""
     texts = texts_of(sheet.cells[name])
-    values = form_of(list(dict.fromkeys(texts))[:2000]).numbers(texts)
+    values = form_of(spread(list(dict.fromkeys(texts)), SOME)).numbers(texts)
     above, total = values[:-1][np.isfinite(values[:-1])], values[-1]
     if len(above) < 2 or not np.isfinite(total) or total == 0:
         return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyflag.table.codec import MARKS
 from whyflag.table.numbers import Numbers, affix_of
-from whyflag.table.sheet import Cells, number_text, texts_of
+from whyflag.table.sheet import Cells, number_text, spread, texts_of
 
 SOME = 2000  # cells that tell units
 NEARLY_ALL = 0.9  # of the texts must be numbers with units
@@ -36,7 +36,7 @@ def several_units(cells: Cells, codec: Any) -> str | None:
     """What units the numbers of a column have, and what becomes of them, if these differ."""
     if cells.dtype.kind == "f":
         return None
-    texts = {text.strip() for text in texts_of(cells[:SOME])} - MARKS - {""}
+    texts = {text.strip() for text in texts_of(spread(cells, SOME))} - MARKS - {""}
     units = {text: unit for text in texts if (unit := affix_of(text)) is not None}
     if isinstance(codec, Numbers):
         own = (codec.form.prefix + codec.form.suffix).strip()
