@@ -149,6 +149,44 @@ def test_true_and_false_are_told_as_yes_and_no():
     assert schema.shown(odd)[0]["kind"] == "true"
 
 
+MARKED = pd.DataFrame({"a": ["<0.5" if i % 20 == 0 else f"{i % 73}.5" for i in range(388)]})
+
+
+def foreign(schema, *texts):
+    return schema.encode(pd.DataFrame({"a": texts})).foreign[:, 0].tolist()
+
+
+def test_words_that_normal_rows_have_are_usual_and_any_other_is_not():
+    table = pd.concat([MARKED, pd.DataFrame({"a": [">400", ">400", "ERR", "1.5"] * 3})])
+    schema = Schema.of(table, rare=0.01)
+    assert foreign(schema, " <0.5", ">400", "1OO", "<0.4") == [False, False, True, True]
+    said = "Texts that can not be read, and are usual: 'a' ('<0.5', '>400'); any other raises"
+    assert said in " ".join(schema.assumed)
+    # ERR stands in three rows, and four may be alarms.
+    assert foreign(schema, "ERR") == [True]
+    (note,) = schema.encode(table).notes
+    assert note.startswith("X: 'a': not a number: 'ERR'; ")
+    assert "(row 391, row 395, row 399 and " in note
+    again = Schema.from_json(json.loads(json.dumps(schema.to_json())))
+    assert foreign(again, "<0.5", "1OO") == [False, True]
+
+
+def test_any_word_is_usual_where_many_rows_have_one_of_their_own():
+    table = pd.DataFrame({"a": [f"<0.{i}" if i % 20 == 0 else f"{i % 73}.5" for i in range(400)]})
+    schema = Schema.of(table)
+    assert foreign(schema, "<0.55") == [False]
+    assert "Texts that can not be read, and are usual: 'a' (any)." in schema.assumed
+
+
+def test_a_column_that_is_left_out_though_most_of_it_are_numbers_says_so():
+    texts = ["<0.3" if i % 8 == 0 else f"{i * 7 % 173}.25" for i in range(400)]
+    table = pd.DataFrame({"a": texts, "b": range(0, 4000, 10)})
+    reason = Schema.of(table, id_column="b", types={"a": "number"}).left_out
+    assert reason == {}
+    with pytest.raises(ValueError, match=r"88 % of its values are numbers, and as a column of"):
+        Schema.of(table, id_column="b")
+
+
 def test_a_new_category_is_usual_where_many_were_seen_only_once():
     kinds = ["a"] * (N - 8) + [f"b{i}" for i in range(8)]
     schema = Schema.of(NORMAL.assign(colour=kinds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -20,6 +21,7 @@ from whyflag.table.told import Assumed
 from whyflag.table.units import odd_minus, several_units
 
 NOT_CHOSEN = "not chosen"
+FEWEST_WORDS = 3  # that stand in one row each, for others to be expected
 MOST_COLUMNS = 10_000  # that count: what is known of columns is a matrix of them
 MOST_TOLD = 8  # columns that a sentence names
 KINDS = ("number", "category", "time", "id")
@@ -67,8 +69,7 @@ def learn(
         raise ValueError(f"{where} has no column that counts: {why or 'all are left out'}.")
     limit = rare * len(sheet) / len(codecs)
     described = tuple(
-        Column(name, codec, usual_states(codec, sheet.cells[name], limit))
-        for name, codec in codecs.items()
+        column_of(name, codec, sheet.cells[name], limit) for name, codec in codecs.items()
     )
     counting.add(id_column)
     left |= {name: NOT_CHOSEN for name in sheet.columns if name not in counting}
@@ -128,15 +129,33 @@ def _first_name(found: Mapping[str, Codec | Left], sheet: Sheet) -> str | None:
     return None
 
 
-def usual_states(codec: Codec, cells: Cells, limit: float) -> frozenset[State]:
-    """The states that more normal rows have than may be foreign."""
-    states = codec.read(cells).states
-    rows = {state: int((states == state).sum()) for state in State}
+def column_of(name: str, codec: Codec, cells: Cells, limit: float) -> Column:
+    """A column, with what more normal rows have than may be foreign.
+
+    As many rows have a category or a word of their own as will have one that is new (Good and
+    Turing).
+    """
+    read = codec.read(cells)
+    rows = {state: int((read.states == state).sum()) for state in State}
     if isinstance(codec, Categories) and len(codec.known) > 1:
-        # As many rows have a category of their own as will have one that is new (Good and Turing).
-        often = codec.read(cells).values.sum(axis=0)
-        rows[State.NEW] = int((often == 1).sum())
-    return frozenset(state for state in State if state != State.USUAL and rows[state] > limit)
+        rows[State.NEW] = int((read.values.sum(axis=0) == 1).sum())
+    unread = texts_of(cells[read.states == State.UNREADABLE])
+    often = Counter(text.strip() for text in unread)
+    single = sum(count == 1 for count in often.values())
+    rows[State.UNREADABLE] = single if single >= FEWEST_WORDS else 0
+    usual = frozenset(state for state in State if state != State.USUAL and rows[state] > limit)
+    words = frozenset() if State.UNREADABLE in usual else _usual_words(often, limit)
+    return Column(name, codec, usual, words)
+
+
+def _usual_words(often: Counter[str], limit: float) -> frozenset[str]:
+    """All but the rarest words, which together stand in as few rows as may be foreign."""
+    rows = 0
+    for count, words in sorted(Counter(often.values()).items()):
+        rows += count * words
+        if rows > limit:
+            return frozenset(word for word, its in often.items() if its >= count)
+    return frozenset()
 
 
 def _has_decimal_commas(sheet: Sheet) -> bool:
@@ -198,6 +217,14 @@ def _assumed(
     if unsure:
         point = f"The point in {_some(unsure)} is taken for that of decimals, not of thousands."
         said.append(Assumed(point, "type"))
+    usual = [
+        f"{each.name!r} ({listed(sorted(each.words), 3) if each.words else 'any'})"
+        for each in schema.columns
+        if each.words or State.UNREADABLE in each.usual
+    ]
+    if usual:
+        rest = "; any other raises the alarm" if any(each.words for each in schema.columns) else ""
+        said.append(f"Texts that can not be read, and are usual: {_some(usual)}{rest}.")
     same = [
         f"{name!r} ({each.write(np.array([each.typical]))})"
         for name, each in numbers.items()

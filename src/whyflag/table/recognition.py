@@ -21,6 +21,7 @@ from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_o
 MOST_CATEGORIES = 50  # of a column of texts
 MOST_TOLD = 1000  # of a column that is told to be a category
 NEARLY_ALL = 0.9  # of its cells must be numbers for a column to be one of numbers
+MOSTLY = 0.5  # of a column's values are numbers: that is worth saying where it is left out
 FEWEST_NAMES = 10  # rows from which different values are taken for names
 SOME = 2000  # different texts that tell how numbers and times are written
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
@@ -74,7 +75,22 @@ def recognise(name: str, cells: Cells, told: str, commas: bool, where: str) -> C
             raise ValueError(
                 f"{where}: column {name!r} is told to hold times, got {listed(present, 3)}."
             )
-    return _category_or_text(texts, counts)
+    found = _category_or_text(texts, counts)
+    if isinstance(found, Left) and not found.is_name:
+        part = _part_of_numbers(counts, present, commas)
+        if MOSTLY <= part < NEARLY_ALL:
+            return Left(
+                f"{found.reason}; {100 * part:.0f} % of its values are numbers, and as a column "
+                "of type number it would count"
+            )
+    return found
+
+
+def _part_of_numbers(counts: Counter[str], present: Sequence[str], commas: bool) -> float:
+    """What part of the values of a column are numbers."""
+    is_number = np.isfinite(_form_of(spread(present, SOME), commas).numbers(text_cells(present)))
+    often = np.array([counts[text] for text in present])
+    return float(often[is_number].sum() / often.sum())
 
 
 def _numbers_of(

@@ -9,7 +9,7 @@ import numpy as np
 
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec, State, marks_in
-from whyflag.table.learning import usual_states
+from whyflag.table.learning import column_of
 from whyflag.table.numbers import Numbers, negative_from
 from whyflag.table.recognition import categories_of
 from whyflag.table.schema import Schema
@@ -24,7 +24,7 @@ def relearnt(schema: Schema, sheet: Sheet, rare: float) -> Schema:
     for column in schema.columns:
         cells = sheet.cells[column.name]
         codec = _again(column.codec, cells)
-        columns.append(replace(column, codec=codec, usual=usual_states(codec, cells, limit)))
+        columns.append(column_of(column.name, codec, cells, limit))
     return replace(schema, columns=tuple(columns))
 
 

@@ -10,13 +10,13 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix
+from whyflag.arrays import BoolMatrix, BoolVector
 from whyflag.records import per_row
 from whyflag.table.codec import Codec, State, States, redacted
 from whyflag.table.codecs import codec_from_json, codec_to_json
 from whyflag.table.numbers import Numbers
 from whyflag.table.rows import Table
-from whyflag.table.sheet import Sheet, texts_of
+from whyflag.table.sheet import Cells, Sheet, texts_of
 from whyflag.table.told import Assumed
 
 MOST_NAMED = 3  # cells of a column that a note names
@@ -32,16 +32,27 @@ class Column:
         codec: What its cells mean.
         usual: What cells may be among normal rows, beside what the column holds: gaps, say. Any
             other such state is foreign: no normal row has it, or too few to call it normal.
+        words: Texts that can not be read and are usual; any other is foreign, unless texts that
+            can not be read are usual whatever they say.
     """
 
     name: str
     codec: Codec
     usual: frozenset[State] = frozenset()
+    words: frozenset[str] = frozenset()
 
     @cached_property
-    def foreign(self) -> np.ndarray:
+    def foreign(self) -> BoolVector:
         """For each state whether it is foreign."""
         return np.array([state not in self.usual and state != State.USUAL for state in State])
+
+    def foreign_among(self, cells: Cells, states: States) -> BoolVector:
+        """Which cells are foreign, (n,)."""
+        found: BoolVector = self.foreign[states]
+        if self.words:
+            unread = np.flatnonzero(found & (states == State.UNREADABLE))
+            found[unread] = [text.strip() not in self.words for text in texts_of(cells[unread])]
+        return found
 
 
 @final
@@ -205,12 +216,13 @@ class Schema:
         parts, states = [], np.zeros((len(sheet), len(self.columns)), dtype=np.int8)
         foreign = np.zeros(states.shape, dtype=np.bool_)
         for j, column in enumerate(self.columns):
-            read = column.codec.read(sheet.cells[column.name])
+            cells = sheet.cells[column.name]
+            read = column.codec.read(cells)
             parts.append(read.values)
             states[:, j] = read.states
-            foreign[:, j] = column.foreign[read.states]
-            notes += self._odd(column, sheet, read.states, where)
-            if said := column.codec.remark(sheet.cells[column.name]):
+            foreign[:, j] = column.foreign_among(cells, read.states)
+            notes += self._odd(column, sheet, read.states, foreign[:, j], where)
+            if said := column.codec.remark(cells):
                 notes.append(f"{where}: {column.name!r}: {said}.")
         rows = Table(
             np.hstack(parts),
@@ -243,6 +255,7 @@ class Schema:
                 {
                     "name": each.name,
                     "usual": sorted(each.usual),
+                    "words": sorted(each.words),
                     "codec": codec_to_json(each.codec),
                 }
                 for each in self.columns
@@ -256,7 +269,10 @@ class Schema:
         """A schema that `to_json` wrote."""
         columns = [
             Column(
-                each["name"], codec_from_json(each["codec"]), frozenset(map(State, each["usual"]))
+                each["name"],
+                codec_from_json(each["codec"]),
+                frozenset(map(State, each["usual"])),
+                frozenset(each.get("words", ())),
             )
             for each in content["columns"]
         ]
@@ -293,13 +309,16 @@ class Schema:
                 f"{where} has no column {listed(lacking)}; it has {listed(sheet.columns)}."
             )
 
-    def _odd(self, column: Column, sheet: Sheet, states: States, where: str) -> list[str]:
-        """What is foreign in a column, in a sentence for each kind of cell."""
+    def _odd(
+        self, column: Column, sheet: Sheet, states: States, foreign: BoolVector, where: str
+    ) -> list[str]:
+        """What is odd in a column, in a sentence for each kind of cell; foreign cells first."""
         notes = []
         for state in (State.UNREADABLE, State.FAR, State.NEW, State.NEGATIVE):
             rows = np.flatnonzero(states == state)
             if not len(rows):
                 continue
+            rows = rows[np.argsort(~foreign[rows], kind="stable")]
             cells = texts_of(sheet.cells[column.name][rows])
             said = dict.fromkeys(self._shown(column, text, state) for text in cells[:1000])
             places = ", ".join(sheet.place(i) for i in rows[:MOST_NAMED])
