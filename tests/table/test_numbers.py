@@ -15,6 +15,7 @@ WRITTEN = {
     "currency behind": (["1.987,65 €", "5,00 €"], [1987.65, 5]),
     "per cent": (["20.6%", "5%", "-1%"], [20.6, 5, -1]),
     "German": (["20.838,51", "5,2", "-1.000,5"], [20838.51, 5.2, -1000.5]),
+    "German with exponents": (["5,432E+07", "1,5e-3", "7"], [5.432e7, 1.5e-3, 7]),
     "French": (["1 234,5", "12\u202f345", "7"], [1234.5, 12345, 7]),
     "Swiss": (["1'234.5", "12'345.25"], [1234.5, 12345.25]),
     "accounts": (["(1,234)", "5,678"], [-1234, 5678]),
@@ -37,6 +38,14 @@ def test_what_people_do_not_write_is_no_number(text):
 def test_a_comma_is_taken_as_the_other_numbers_have_it():
     assert form_of(["1,234", "5,678"]) == Form(",", ".")
     assert form_of(["1,234", "5,678"], commas_are_decimal=True) == Form("", ",")
+
+
+def test_a_number_with_an_exponent_has_no_thousands():
+    assert np.isnan(Form(",", ".").number("5,432E+07"))
+    assert Form(",", ".").numbers(np.array(["5,432.5", "5E+07"], dtype=object)).tolist() == [
+        5432.5,
+        5e7,
+    ]
 
 
 def test_codes_with_letters_are_no_units():
@@ -64,6 +73,8 @@ def test_decimals_are_those_that_were_written():
     assert decimals_of(["1", "2"], PLAIN) == 0
     assert decimals_of(["0.123456789"], PLAIN) is None
     assert decimals_of(["1e5"], PLAIN) is None
+    assert decimals_of(["5,432E+07"], Form("", ",")) is None
+    assert decimals_of(["5 e", "7.5 e"], Form(suffix=" e")) == 1
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

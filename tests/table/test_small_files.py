@@ -47,6 +47,14 @@ READ = {
         lines(["a;b"], lambda i: f"{A[i].replace('.', ',')};{B[i]}"),
         *("nn", [20.0, 30], 1),
     ),
+    "decimal commas and exponents": (
+        lines(["a;b"], lambda i: f"5,{432 + i}E+07;{B[i]}"),
+        *("nn", [5.432e7, 30], 1),
+    ),
+    "quoted decimal commas and exponents": (
+        lines(["a,b"], lambda i: f'"5,{432 + i}E+07",{B[i]}'),
+        *("nn", [5.432e7, 30], 1),
+    ),
     "German thousands": (
         lines(["a;b"], lambda i: f"19.{800 + i};{A[i].replace('.', ',')}"),
         *("nn", [19800, 20.0], 1),

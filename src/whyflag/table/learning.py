@@ -25,8 +25,9 @@ FEWEST_WORDS = 3  # that stand in one row each, for others to be expected
 MOST_COLUMNS = 10_000  # that count: what is known of columns is a matrix of them
 MOST_TOLD = 8  # columns that a sentence names
 KINDS = ("number", "category", "time", "id")
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,(\d{1,2}|\d{4,})|[-+]?\d{1,3}(\.\d{3})+,\d+")
-_COMMA = re.compile(r"[-+]?\d+,\d+")
+# Three decimals may be thousands, unless an exponent or a point that groups digits says otherwise.
+_DECIMAL_COMMA = re.compile(r"[-+]?(\d+,(\d{1,2}|\d{4,}|\d+[eE][-+]?\d+)|\d{1,3}(\.\d{3})+,\d+)")
+_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 
 
 def learn(

@@ -20,6 +20,7 @@ MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
 SIGN = r"[$€£¥₹₩₽₺¢]|(?:US|A|C|NZ|HK)\$|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|kr|zł|Rs\.?"
 UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[²³]?)?"
 _AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*[-)]?\s*$")
+_EXPONENT = re.compile(r"\d[.,]?[eE][-+]?\d")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
 SMALLEST = 0.01  # of the numbers are smaller than those of which minus one is an error
@@ -45,8 +46,10 @@ class Form:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         point = re.escape(self.decimal)
-        grouped = rf"\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+|" if self.thousands else ""
-        number = rf"(?:(?:{grouped}\d+)(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+        mark = re.escape(self.thousands)
+        grouped = rf"\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d*)?|" if mark else ""
+        # What has an exponent has no thousands: 5,432e7 has a decimal comma.
+        number = rf"(?:{grouped}(?:\d+(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?)"
         before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
         after = rf"(?:{re.escape(self.suffix.strip())})?" if self.suffix else ""
         # Spaces are not given back: many of them would be tried in all ways to divide them.
@@ -151,7 +154,7 @@ def decimals_of(texts: Sequence[str], form: Form) -> int | None:
     most = 0
     for text in texts:
         _, point, rest = text.translate(_SPACES).partition(form.decimal)
-        if "e" in text.lower().removesuffix(form.suffix.lower()) and form.is_plain:
+        if _EXPONENT.search(text):
             return None
         if point:
             most = max(most, len(re.match(r"\d*", rest).group()))  # type: ignore[union-attr]
