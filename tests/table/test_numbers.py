@@ -1,12 +1,15 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whyflag.table.header import is_number
+from whyflag.table.codec import State
+from whyflag.table.layout import is_number
 from whyflag.table.numbers import PLAIN, Form, affix_of, decimals_of, form_of
+from whyflag.table.schema import Schema
 
 WRITTEN = {
     "plain": (["1.5", "-2", "3e5", ".5"], [1.5, -2, 3e5, 0.5]),
@@ -46,6 +49,32 @@ def test_a_number_with_an_exponent_has_no_thousands():
         5432.5,
         5e7,
     ]
+
+
+@pytest.mark.parametrize(
+    ("normal", "text", "value"),
+    [
+        ("{},23", "1.012,50", 1012.5),
+        ("{},23 €", "1 012,50 €", 1012.5),
+        ("{},23", "-1.012.345,5", -1012345.5),
+        ("{}.23", "1,012.50", 1012.5),
+        ("{}.23", "1'012.50", 1012.5),
+        ("{}", "1,012.50", 1012.5),
+    ],
+)
+def test_thousands_are_read_though_no_normal_number_has_any(normal, text, value):
+    texts = [normal.format(i) for i in range(300, 700, 2)]
+    schema = Schema.of(pd.DataFrame({"a": texts}), types={"a": "number"})
+    read = schema.encode(pd.DataFrame({"a": [text]})).rows
+    assert read.values[0, 0] == abs(value)
+    assert read.states[0, 0] == (State.NEGATIVE if value < 0 else State.USUAL)
+
+
+@pytest.mark.parametrize("text", ["1.012", "1.01,50", "1.0123,50", "1,012.50", "10.12.2024", "1.2"])
+def test_what_may_be_something_else_than_thousands_is_not_read_as_such(text):
+    schema = Schema.of(pd.DataFrame({"a": [f"{i},23" for i in range(300, 700, 2)]}))
+    read = schema.encode(pd.DataFrame({"a": [text]})).rows
+    assert read.states[0, 0] == State.UNREADABLE
 
 
 def test_codes_with_letters_are_no_units():

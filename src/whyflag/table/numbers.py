@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, final
 
@@ -69,6 +69,21 @@ class Form:
             digits = digits.replace(self.thousands, "")
         value = float(digits.replace(self.decimal, "."))
         return -value if opened or behind or "-" in (first, second) else value
+
+    def grouped_number(self, text: str) -> float:
+        """What a text says in which other marks stand between thousands, or any at all.
+
+        Where decimals follow them, the marks can be nothing else.
+        """
+        if self.decimal not in text:
+            return np.nan
+        said = (form.number(text) for form in self._grouped)
+        return next((value for value in said if np.isfinite(value)), np.nan)
+
+    @cached_property
+    def _grouped(self) -> tuple[Form, ...]:
+        marks = [mark for mark, decimal in MARKS if decimal == self.decimal]
+        return tuple(replace(self, thousands=mark) for mark in marks)
 
     def numbers(self, texts: Cells) -> Vector:
         """What texts say: (n,) objects -> (n,)."""
@@ -215,7 +230,7 @@ class Numbers(Codec):
         return [name]
 
     def read(self, cells: Cells) -> Read:
-        values = cells if cells.dtype.kind == "f" else self.form.numbers(texts_of(cells))
+        values = self._numbers(cells)
         states = np.zeros(len(values), dtype=np.int8)
         missing = np.isnan(values)
         if missing.any():
@@ -233,6 +248,16 @@ class Numbers(Codec):
             states[turned] = State.NEGATIVE
             stands_in[turned] = -values[turned]
         return Read(stands_in[:, None], states)
+
+    def _numbers(self, cells: Cells) -> Vector:
+        """What cells say; normal rows may have had no number that is large enough for thousands."""
+        if cells.dtype.kind == "f":
+            return cells
+        texts = texts_of(cells)
+        values = self.form.numbers(texts)
+        for i in np.flatnonzero(np.isnan(values)):
+            values[i] = self.form.grouped_number(texts[i])
+        return values
 
     def write(self, values: Vector) -> str:
         return self.form.text(float(values[0]), self.decimals)
