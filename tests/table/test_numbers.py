@@ -97,6 +97,31 @@ def test_numbers_are_written_as_they_were(form, decimals, value, text):
     assert form.text(value, decimals) == text
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["EUR 1.481,30", "EUR 12,00", "EUR 7,50"],
+        ["kr 5.25", "kr 7.50"],
+        ["(50,02)", "12,50", "(7,50)"],
+        ["50.02-", "12.50"],
+        ["-$50.02", "$12.50"],
+        ["$-50.02", "$12.50"],
+        ["($50.02)", "$12.50"],
+        ["$(50.02)", "$1,012.50"],
+        ["(50,02) €", "12,50 €"],
+        ["(50,02 €)", "12,50 €"],
+        ["-EUR 50.02", "EUR 12.50"],
+    ],
+    ids=lambda texts: texts[0],
+)
+def test_a_number_that_was_read_is_written_as_it_was(texts):
+    cells = 4 * texts
+    table = pd.DataFrame({"a": cells, "b": range(0, 10 * len(cells), 10)})
+    schema = Schema.of(table, id_column="b", types={"a": "number"})
+    rows = schema.encode(table).rows
+    assert [rows.codecs["a"].write(row) for row in rows.values] == cells
+
+
 def test_decimals_are_those_that_were_written():
     assert decimals_of(["1", "2.50", "3.1"], PLAIN) == 2
     assert decimals_of(["1", "2"], PLAIN) == 0

@@ -210,7 +210,7 @@ def _assumed(
     unsure = [
         repr(name)
         for name, each in numbers.items()
-        if each.form.is_plain
+        if each.form.is_plain_above_zero
         and not commas
         and sheet.separator == ";"
         and all_grouped([*texts_of(spread(sheet.cells[name], SOME))])

@@ -19,7 +19,18 @@ from whyflag.table.sheet import Cells, number_text, texts_of
 MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
 SIGN = r"[$€£¥₹₩₽₺¢]|(?:US|A|C|NZ|HK)\$|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|kr|zł|Rs\.?"
 UNIT = rf"%|‰|°[CF]?|{SIGN}|[A-Za-zµμΩ]{{1,4}}(?:[²³]|/[A-Za-z]{{1,4}}[²³]?)?"
-_AFFIXES = re.compile(rf"^\s*[-+(]?\s*({SIGN})?\s*[-+]?\s*[\d.,' ]*?(\s?(?:{UNIT}))?\s*[-)]?\s*$")
+_AFFIXES = re.compile(
+    rf"^\s*[-+(]?\s*((?:{SIGN})\s?)?\s*[-+(]?\s*[\d.,' ]*?\)?(\s?(?:{UNIT}))?\s*[-)]?\s*$"
+)
+# How a number below zero may be written; the first is what programs write.
+BEFORE, BEHIND, AROUND, BEFORE_DIGITS, AROUND_DIGITS = "-$5", "$5-", "($5)", "$-5", "$(5)"
+_BELOW_ZERO = {
+    BEFORE: "-{prefix}{digits}{suffix}",
+    BEHIND: "{prefix}{digits}{suffix}-",
+    AROUND: "({prefix}{digits}{suffix})",
+    BEFORE_DIGITS: "{prefix}-{digits}{suffix}",
+    AROUND_DIGITS: "{prefix}({digits}){suffix}",
+}
 _EXPONENT = re.compile(r"\d[.,]?[eE][-+]?\d")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
@@ -31,17 +42,35 @@ DIGITS = 6  # significant ones of a number without a fixed number of decimals
 @final
 @dataclass(frozen=True)
 class Form:
-    """How the numbers of a column are written."""
+    """How the numbers of a column are written.
+
+    Attributes:
+        thousands: The mark between thousands.
+        decimal: The mark before decimals.
+        prefix: What stands before a number.
+        suffix: What stands behind it.
+        minus: How numbers below zero are written, as an example. All ways are read.
+    """
 
     thousands: str = ""
     decimal: str = "."
     prefix: str = ""
     suffix: str = ""
+    minus: str = BEFORE
+
+    def __post_init__(self) -> None:
+        if self.minus not in _BELOW_ZERO:
+            raise ValueError(f"`minus` must be one of {', '.join(_BELOW_ZERO)}, got {self.minus}.")
 
     @property
     def is_plain(self) -> bool:
         """Whether numbers are written as programs write them."""
         return self == Form()
+
+    @property
+    def is_plain_above_zero(self) -> bool:
+        """Whether numbers that are not negative are written so."""
+        return replace(self, minus=BEFORE).is_plain
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -53,22 +82,45 @@ class Form:
         before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
         after = rf"(?:{re.escape(self.suffix.strip())})?" if self.suffix else ""
         # Spaces are not given back: many of them would be tried in all ways to divide them.
-        return re.compile(rf"(\()?([-+]?)\s*+{before}\s*+([-+]?)({number})\s*+{after}\s*+([-)])?")
+        return re.compile(
+            rf"(?P<open>\()?(?P<sign>[-+]?)\s*+{before}\s*+(?P<inner_open>\()?(?P<inner_sign>[-+]?)"
+            rf"(?P<digits>{number})(?P<inner_close>\))?\s*+{after}\s*+(?P<close>\)|-)?"
+        )
 
     def number(self, text: str) -> float:
         """What a text says; NaN if it is no number in this form."""
-        found = self._pattern.fullmatch(text.translate(_SPACES).strip())
+        found = self._found(text)
         if found is None:
             return _infinite(text)
-        opened, first, second, digits, closed = found.groups()
-        # Some programs write a minus behind the number.
-        behind = closed == "-"
-        if bool(opened) != (closed == ")") or sum(map(bool, (first, second, behind))) > 1:
-            return np.nan
+        digits = found["digits"]
         if self.thousands:
             digits = digits.replace(self.thousands, "")
         value = float(digits.replace(self.decimal, "."))
-        return -value if opened or behind or "-" in (first, second) else value
+        return value if self._minus_in(found) is None else -value
+
+    def minus_of(self, text: str) -> str | None:
+        """How a number below zero is written; None if the text is none."""
+        found = self._found(text)
+        return None if found is None else self._minus_in(found)
+
+    def _found(self, text: str) -> re.Match[str] | None:
+        """The parts of a number; None if there is none, or it has too many signs."""
+        found = self._pattern.fullmatch(text.translate(_SPACES).strip())
+        if found is None:
+            return None
+        opened = bool(found["open"]) + bool(found["inner_open"])
+        closed = bool(found["inner_close"]) + (found["close"] == ")")
+        signs = bool(found["sign"]) + bool(found["inner_sign"]) + (found["close"] == "-")
+        return found if opened == closed <= 1 and signs <= 1 else None
+
+    def _minus_in(self, found: re.Match[str]) -> str | None:
+        if found["open"] or found["inner_open"]:
+            is_inner = found["inner_open"] if self.prefix else found["inner_close"]
+            return AROUND_DIGITS if is_inner else AROUND
+        if found["close"] == "-":
+            return BEHIND
+        signs = {found["sign"]: BEFORE, found["inner_sign"]: BEFORE_DIGITS}
+        return signs.get("-")
 
     def grouped_number(self, text: str) -> float:
         """What a text says in which other marks stand between thousands, or any at all.
@@ -106,11 +158,20 @@ class Form:
             said = "0"
         marks = {",": self.thousands, ".": self.decimal}
         said = "".join(marks.get(each, each) for each in said)
-        negative = value < 0 and any(each in "123456789" for each in said)
-        return f"{'-' if negative else ''}{self.prefix}{said}{self.suffix}"
+        if value < 0 and any(each in "123456789" for each in said):
+            return _BELOW_ZERO[self.minus].format(
+                prefix=self.prefix, digits=said, suffix=self.suffix
+            )
+        return f"{self.prefix}{said}{self.suffix}"
 
 
 PLAIN = Form()
+
+
+def minus_of(texts: Sequence[str], form: Form) -> str:
+    """How numbers below zero are mostly written; as programs write them if there are none."""
+    ways = Counter(way for text in texts if (way := form.minus_of(text)))
+    return ways.most_common(1)[0][0] if ways else BEFORE
 
 
 def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
@@ -222,7 +283,7 @@ class Numbers(Codec):
 
     @property
     def assumed(self) -> str | None:
-        if self.form.is_plain:
+        if self.form.is_plain_above_zero:
             return None
         return f"{self.form.text(self.typical, self.decimals)} for {number_text(self.typical)}"
 

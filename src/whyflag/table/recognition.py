@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -13,7 +13,16 @@ import numpy as np
 from whyflag.arrays import Vector
 from whyflag.table.categories import Categories
 from whyflag.table.codec import MARKS, Codec, marks_in
-from whyflag.table.numbers import FAR, PLAIN, Form, Numbers, decimals_of, form_of, negative_from
+from whyflag.table.numbers import (
+    FAR,
+    PLAIN,
+    Form,
+    Numbers,
+    decimals_of,
+    form_of,
+    minus_of,
+    negative_from,
+)
 from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, spread, text_cells, texts_of
 from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_of
@@ -113,7 +122,7 @@ def _numbers_of(
     if not told and form.is_plain and _are_codes(counts, present):
         return None
     return Numbers(
-        form,
+        replace(form, minus=minus_of(spread(cells[finite & (values < 0)], SOME), form)),
         marks_in(list(counts)),
         _median(values[finite], often[finite]),
         float(values[finite].min()),
@@ -174,7 +183,7 @@ def _median(values: Vector, often: Vector) -> float:
 def _name_or_number(name: str, texts: Sequence[str], numbers: Numbers) -> Numbers | Left:
     """A column of whole numbers that rise from row to row, or differ and are called an id."""
     n = len(texts)
-    whole = numbers.form.is_plain and numbers.decimals == 0
+    whole = numbers.form.is_plain_above_zero and numbers.decimals == 0
     if not whole or n < FEWEST_NAMES or len(set(texts)) < n:
         return numbers
     values = numbers.form.numbers(text_cells(texts))
