@@ -61,6 +61,14 @@ READ = {
     ),
     "thousands": (lines(["a,b"], lambda i: f'"19,{800 + i}",{B[i]}'), "nn", [19800, 30], 1),
     "dollars": (lines(["a,b"], lambda i: f'"$1,{900 + i}.50",{B[i]}'), "nn", [1900.5, 30], 1),
+    "dollars in parentheses": (
+        lines(["a,b"], lambda i: f'"$(1,{900 + i}.50)",{B[i]}'),
+        *("nn", [-1900.5, 30], 1),
+    ),
+    "Indian thousands": (
+        lines(["a,b"], lambda i: f'"1,89,{600 + i}",{B[i]}'),
+        *("nn", [189600, 30], 1),
+    ),
     "per cent": (lines(["a,b"], lambda i: f"{A[i]}%,{B[i]}"), "nn", [20.0, 30], 1),
     "names of countries": (
         lines(["x,a"], lambda i: f"{('NA', 'DE', 'FR', 'None')[i % 4]},{A[i]}"),

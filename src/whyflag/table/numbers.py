@@ -32,6 +32,7 @@ _BELOW_ZERO = {
     AROUND_DIGITS: "{prefix}({digits}){suffix}",
 }
 _EXPONENT = re.compile(r"\d[.,]?[eE][-+]?\d")
+_TWOS = re.compile(r"(?<=\d)(?=(?:\d\d)*\d{3}$)")  # where marks stand between two digits each
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
 SMALLEST = 0.01  # of the numbers are smaller than those of which minus one is an error
@@ -50,6 +51,8 @@ class Form:
         prefix: What stands before a number.
         suffix: What stands behind it.
         minus: How numbers below zero are written, as an example. All ways are read.
+        group: How many digits stand between two marks of thousands, but for the last three: 3, or
+            2 in India (12,34,567).
     """
 
     thousands: str = ""
@@ -57,8 +60,11 @@ class Form:
     prefix: str = ""
     suffix: str = ""
     minus: str = BEFORE
+    group: int = 3
 
     def __post_init__(self) -> None:
+        if self.group not in (2, 3):
+            raise ValueError(f"`group` must be 2 or 3, got {self.group}.")
         if self.minus not in _BELOW_ZERO:
             raise ValueError(f"`minus` must be one of {', '.join(_BELOW_ZERO)}, got {self.minus}.")
 
@@ -76,7 +82,9 @@ class Form:
     def _pattern(self) -> re.Pattern[str]:
         point = re.escape(self.decimal)
         mark = re.escape(self.thousands)
-        grouped = rf"\d{{1,3}}(?:{mark}\d{{3}})+(?:{point}\d*)?|" if mark else ""
+        size = self.group
+        whole = rf"\d{{1,{size}}}(?:{mark}\d{{{size}}})*{mark}\d{{3}}"
+        grouped = rf"{whole}(?:{point}\d*)?|" if mark else ""
         # What has an exponent has no thousands: 5,432e7 has a decimal comma.
         number = rf"(?:{grouped}(?:\d+(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?)"
         before = rf"(?:{re.escape(self.prefix.strip())})?" if self.prefix else ""
@@ -156,6 +164,9 @@ class Form:
         said = f"{abs(value):.{DIGITS}g}" if decimals is None else f"{abs(value):,.{decimals}f}"
         if decimals is None and not said.lstrip("0.").strip("0"):
             said = "0"
+        if self.group == 2:
+            whole, point, rest = said.partition(".")
+            said = _TWOS.sub(",", whole.replace(",", "")) + point + rest
         marks = {",": self.thousands, ".": self.decimal}
         said = "".join(marks.get(each, each) for each in said)
         if value < 0 and any(each in "123456789" for each in said):
@@ -185,7 +196,11 @@ def form_of(texts: Sequence[str], *, commas_are_decimal: bool = False) -> Form:
     marks = [("", "."), *MARKS, ("", ",")]
     if commas_are_decimal:
         marks = [("", "."), ("", ","), *MARKS[1:], MARKS[0]]
-    forms = [Form(*each, *affix) for affix in {("", ""), (prefix, suffix)} for each in marks]
+    forms = [
+        Form(*each, *affix, group=size)
+        for affix in {("", ""), (prefix, suffix)}
+        for each, size in [*((each, 3) for each in marks), ((",", "."), 2)]
+    ]
     read = [int(np.isfinite([form.number(text) for text in texts]).sum()) for form in forms]
     best = max(read)
     # Forms without anything around the number stand first where both read as many.
