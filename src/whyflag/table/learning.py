@@ -18,7 +18,7 @@ from whyflag.table.schema import Column, Schema, listed
 from whyflag.table.sheet import Cells, Sheet, spread, texts_of
 from whyflag.table.times import Times
 from whyflag.table.told import Assumed
-from whyflag.table.units import odd_minus, several_units
+from whyflag.table.units import example, odd_minus, several_units
 
 NOT_CHOSEN = "not chosen"
 FEWEST_WORDS = 3  # that stand in one row each, for others to be expected
@@ -189,7 +189,11 @@ def _assumed(
     if times:
         said.append(Assumed(f"Times: {_some(times)}.", "type"))
     numbers = {name: each for name, each in codecs.items() if isinstance(each, Numbers)}
-    written = [f"{name!r} ({each.assumed})" for name, each in numbers.items() if each.assumed]
+    written = [
+        f"{name!r} ({as_read})"
+        for name, each in numbers.items()
+        if (as_read := example(sheet.cells[name], each))
+    ]
     if written:
         said.append(Assumed(f"Read as numbers: {_some(written)}.", "type"))
     negative = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from whyflag.arrays import Vector
 from whyflag.table.codec import GAP, Codec, Read, State
-from whyflag.table.sheet import Cells, number_text, texts_of
+from whyflag.table.sheet import Cells, texts_of
 
 # Marks between thousands and before decimals, the likelier ones first.
 MARKS = ((",", "."), (".", ","), ("'", "."), (" ", "."), (" ", ","))
@@ -72,6 +72,13 @@ class Form:
     def is_plain(self) -> bool:
         """Whether numbers are written as programs write them."""
         return self == Form()
+
+    def marks_in(self, text: str) -> int:
+        """How many of the marks of this form, of those that programs do not write, a text has."""
+        marks = {self.thousands, self.decimal, self.prefix.strip(), self.suffix.strip()} - {""}
+        if not self.thousands:
+            marks -= {"."}
+        return sum(mark in text.translate(_SPACES) for mark in marks)
 
     @property
     def is_plain_above_zero(self) -> bool:
@@ -295,12 +302,6 @@ class Numbers(Codec):
     def is_constant(self) -> bool:
         """Whether all numbers were the same."""
         return self.lower == self.upper
-
-    @property
-    def assumed(self) -> str | None:
-        if self.form.is_plain_above_zero:
-            return None
-        return f"{self.form.text(self.typical, self.decimals)} for {number_text(self.typical)}"
 
     def encoded(self, name: str) -> list[str]:
         return [name]

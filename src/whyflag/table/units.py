@@ -1,4 +1,4 @@
-"""What is assumed of signs and units of numbers, to be told."""
+"""What is assumed of marks, signs and units of numbers, to be told."""
 
 from __future__ import annotations
 
@@ -16,6 +16,20 @@ NEARLY_ALL = 0.9  # of the texts must be numbers with units
 FEWEST = 3  # different numbers in each of two units; "1st" and "2nd" are none
 MOST = 6  # units; more are codes
 ORDINALS = {"st", "nd", "rd", "th"}
+
+
+def example(cells: Cells, codec: Numbers) -> str | None:
+    """A number as no program writes it, with as many marks as one has: as it stands, and read."""
+    form = codec.form
+    if cells.dtype.kind == "f" or form.is_plain_above_zero:
+        return None
+    texts = texts_of(cells)
+    some = [*spread(texts, SOME), max(texts, key=len)]  # few may have thousands, and are long
+    read = [text for text in some if np.isfinite(form.number(text))]
+    text = max(read, key=form.marks_in, default="")
+    if not form.marks_in(text):
+        return None
+    return f"{' '.join(text.split())!r} for {number_text(form.number(text))}"
 
 
 def odd_minus(cells: Cells, codec: Numbers) -> str | None:
