@@ -107,6 +107,7 @@ def test_numbers_are_written_as_they_were(form, decimals, value, text):
         ["1,89,663", "89,663", "500"],
         ["EUR 1.481,30", "EUR 12,00", "EUR 7,50"],
         ["kr 5.25", "kr 7.50"],
+        ["Rs. 5.25", "Rs. 7.50"],
         ["(50,02)", "12,50", "(7,50)"],
         ["50.02-", "12.50"],
         ["-$50.02", "$12.50"],
@@ -134,6 +135,7 @@ def test_decimals_are_those_that_were_written():
     assert decimals_of(["1e5"], PLAIN) is None
     assert decimals_of(["5,432E+07"], Form("", ",")) is None
     assert decimals_of(["5 e", "7.5 e"], Form(suffix=" e")) == 1
+    assert decimals_of(["Rs. 1,234.50", "-Rs. 5"], Form(",", ".", "Rs. ")) == 2
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -31,7 +31,6 @@ _BELOW_ZERO = {
     BEFORE_DIGITS: "{prefix}-{digits}{suffix}",
     AROUND_DIGITS: "{prefix}({digits}){suffix}",
 }
-_EXPONENT = re.compile(r"\d[.,]?[eE][-+]?\d")
 _TWOS = re.compile(r"(?<=\d)(?=(?:\d\d)*\d{3}$)")  # where marks stand between two digits each
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
 FAR = 1e9  # times the largest number that was seen: no measurement, and its square is still finite
@@ -117,6 +116,11 @@ class Form:
         """How a number below zero is written; None if the text is none."""
         found = self._found(text)
         return None if found is None else self._minus_in(found)
+
+    def digits(self, text: str) -> str:
+        """The digits of a number, with their marks and without a sign; "" if there is none."""
+        found = self._found(text)
+        return "" if found is None else found["digits"]
 
     def _found(self, text: str) -> re.Match[str] | None:
         """The parts of a number; None if there is none, or it has too many signs."""
@@ -250,12 +254,10 @@ def _infinite(text: str) -> float:
 def decimals_of(texts: Sequence[str], form: Form) -> int | None:
     """How many decimals numbers have at the most; None if they have more than people write."""
     most = 0
-    for text in texts:
-        _, point, rest = text.translate(_SPACES).partition(form.decimal)
-        if _EXPONENT.search(text):
+    for digits in map(form.digits, texts):
+        if "e" in digits.lower():
             return None
-        if point:
-            most = max(most, len(re.match(r"\d*", rest).group()))  # type: ignore[union-attr]
+        most = max(most, len(digits.partition(form.decimal)[2]))
     return most if most <= MOST_DECIMALS else None
 
 
