@@ -16,7 +16,8 @@ from whyflag.calibration import Calibration
 from whyflag.detectors import GMM
 from whyflag.methods import METHODS
 from whyflag.outcome import Outcome
-from whyflag.table.numbers import Form, Numbers
+from whyflag.table.forms import Form
+from whyflag.table.numbers import Numbers
 
 NORMAL = np.random.default_rng(0).normal(size=(100, 3))
 ROWS = NORMAL[:2] + 5 * np.eye(3)[:2]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whyflag.arrays import Matrix, Vector, evenly
 from whyflag.table.codec import GAP, Read, State
-from whyflag.table.numbers import PLAIN, decimals_of
+from whyflag.table.forms import PLAIN, decimals_of
 from whyflag.table.raw import RawColumn, gaps_in, object_cells, states_of, with_gaps
 from whyflag.table.sheet import Cells, number_text
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from whyflag.arrays import Matrix, Vector
 from whyflag.table.codec import GAP, Read, State
-from whyflag.table.numbers import DIGITS
+from whyflag.table.forms import DIGITS
 from whyflag.table.raw import RawColumn, states_of, with_gaps
 from whyflag.table.sheet import Cells
 

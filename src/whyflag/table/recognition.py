@@ -13,16 +13,8 @@ import numpy as np
 from whyflag.arrays import Vector
 from whyflag.table.categories import Categories
 from whyflag.table.codec import MARKS, Codec, marks_in
-from whyflag.table.numbers import (
-    FAR,
-    PLAIN,
-    Form,
-    Numbers,
-    decimals_of,
-    form_of,
-    minus_of,
-    negative_from,
-)
+from whyflag.table.forms import PLAIN, Form, decimals_of, form_of, minus_of
+from whyflag.table.numbers import FAR, Numbers, negative_from
 from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, spread, text_cells, texts_of
 from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from whyflag.table.numbers import form_of
+from whyflag.table.forms import form_of
 from whyflag.table.sheet import Sheet, spread, texts_of
 from whyflag.table.told import Assumed
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from whyflag.table.codec import MARKS
-from whyflag.table.numbers import Numbers, affix_of
+from whyflag.table.forms import affix_of
+from whyflag.table.numbers import Numbers
 from whyflag.table.sheet import Cells, number_text, spread, texts_of
 
 SOME = 2000  # cells that tell units
