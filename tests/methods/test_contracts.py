@@ -184,7 +184,7 @@ def test_rows_that_are_as_far_out_may_stand_in_any_order_too(name):
     rng = np.random.default_rng(4)
     kinds = np.eye(3)[rng.integers(3, size=400)]
     rows = np.hstack([kinds, rng.integers(4, size=(400, 2)).astype(float)])
-    odd, other = rows[:5] + [0, 0, 0, 0, 5], rng.permutation(400)
+    odd, other = rows[:5] + np.array([0, 0, 0, 0, 5.0]), rng.permutation(400)
     forest = IsolationForest(n_estimators=20, random_state=0).fit(rows)
     one, two = (Explainer(forest, some, name)(odd) for some in (rows, rows[other]))
     assert_same_rows(two, one)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whyflag.table.forms import PLAIN, Form, affix_of, decimals_of, form_of
-from whyflag.table.layout import is_number
+from whyflag.table.header import is_number
 
 WRITTEN = {
     "plain": (["1.5", "-2", "3e5", ".5"], [1.5, -2, 3e5, 0.5]),
