@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -290,7 +291,8 @@ def test_an_absurd_model_is_refused_in_a_line(model, data):
         for step in path:
             inner = inner[step]
         if data.draw(st.booleans()):
-            inner[key] = data.draw(ODD)
+            # A copy: one that was changed inside, or put into itself, would come again.
+            inner[key] = deepcopy(data.draw(ODD))
         else:
             del inner[key]
     write_document(copy / JSON, content)
