@@ -221,8 +221,10 @@ INTERNAL = {
     "files",
     "intake",
     "parallel",
+    "prediction",
     "progress",
     "records",
+    "stand_in",
 }
 
 

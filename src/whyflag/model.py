@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, final
@@ -15,7 +16,7 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 
-from whyflag.arrays import BoolVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
 from whyflag.batches import CALL, batch_size
 from whyflag.calibration import Calibration, alarm
 from whyflag.detectors import load as load_detector
@@ -29,7 +30,9 @@ from whyflag.held_out import Part, folds_of, held_out_scores
 from whyflag.methods import NEAR, Method, get_method
 from whyflag.prepared import prepare
 from whyflag.score import evaluate
+from whyflag.stand_in import stand_in
 from whyflag.table import Table
+from whyflag.table.codec import State
 from whyflag.table.relearning import relearnt
 from whyflag.table.schema import Encoded, Schema
 from whyflag.table.sheet import Sheet
@@ -133,8 +136,19 @@ class Model:
     def read(self, table: Any, *, where: str = "X") -> Encoded:
         """Turn a table into rows that can be scored and explained; columns are matched by name."""
         encoded = self.schema.encode(table, where=where)
-        added = np.where(encoded.foreign, self.surcharge, 0.0)
-        return replace(encoded, rows=replace(encoded.rows, added=added))
+        rows, foreign = encoded.rows, encoded.foreign
+        states = rows.states
+        unknown = foreign if states is None else foreign & (states != State.NEGATIVE)
+        normal = self.domain.typical if self.rows is None else self.rows
+        values = stand_in(rows.values, unknown @ self._columns, normal, self.domain)
+        added = np.where(foreign, self.surcharge, 0.0)
+        return replace(encoded, rows=replace(rows, values=values, added=added))
+
+    @cached_property
+    def _columns(self) -> BoolMatrix:
+        """The columns of numbers that each column of the table has, bool (c, d)."""
+        each = [len(column.codec.encoded(column.name)) for column in self.schema.columns]
+        return np.repeat(np.eye(len(each), dtype=np.bool_), each, axis=1)
 
     def score(self, rows: Any) -> Vector:
         """Score a table, or rows that `read` gave: by the detector and foreign cells, (n,)."""

@@ -49,9 +49,11 @@ class LinearMap(Map):
 class ColumnwiseMap(Map):
     """Each column by a function of its own, whose slope is measured if it is `smooth`."""
 
-    def __init__(self, function: Function, n_features: int, *, smooth: bool) -> None:
+    def __init__(
+        self, function: Function, n_features: int, *, smooth: bool, kinked: bool = False
+    ) -> None:
         self.n_features = n_features
-        self.smooth = smooth
+        self.smooth, self.kinked = smooth, kinked
         self.sources = np.arange(n_features)
         self._function = function
 
@@ -134,6 +136,7 @@ class Chain(Map):
         self.n_features = maps[0].n_features if maps else None
         self.known = all(step.known for step in maps)
         self.smooth = all(step.smooth for step in maps)
+        self.kinked = any(step.kinked for step in maps)
         for i, step in enumerate(maps):
             self.jacobian = _product(self.jacobian, step.jacobian) if i else step.jacobian
             self.sources = _composed(self.sources, step.sources) if i else step.sources
@@ -176,6 +179,7 @@ class Beside(Map):
         self.n_features = self._width = n_features
         self.known = all(step.known for _, step, _ in parts)
         self.smooth = all(step.smooth for _, step, _ in parts)
+        self.kinked = any(step.kinked for _, step, _ in parts)
         sources = [columns[step.sources] for columns, step, _ in parts if step.sources is not None]
         if len(sources) == len(parts):
             self.sources = np.concatenate(sources)

@@ -159,7 +159,8 @@ def _by_columns(transformer: Any) -> Map | None:
     if (jacobian := _jacobian(transformer, n_features)) is not None:
         return LinearMap(_arithmetic(transformer) or function, jacobian)
     if isinstance(transformer, (PowerTransformer, QuantileTransformer)):
-        return ColumnwiseMap(function, n_features, smooth=True)
+        kinked = isinstance(transformer, QuantileTransformer)  # joined by straight lines
+        return ColumnwiseMap(function, n_features, smooth=True, kinked=kinked)
     if _is_columnwise(transformer):
         return ColumnwiseMap(function, n_features, smooth=False)
     return None

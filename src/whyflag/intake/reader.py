@@ -15,6 +15,7 @@ from whyflag.intake.foreign import Alarm, Foreign
 from whyflag.intake.normal import typical
 from whyflag.score import Score
 from whyflag.score.answers import rounding
+from whyflag.stand_in import stand_in
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
 from whyflag.table.holders import columns_of, in_hand, is_frame, take
@@ -30,9 +31,9 @@ class Intake:
     """Reads rows for a score, as numbers.
 
     A cell that numbers can not say (a gap in a column where no normal row has one, a choice that
-    none of them has) becomes a typical one, and what it adds to the score belongs to its feature:
-    the difference that the detector makes between the two; or, where the detector takes no gaps,
-    as much as makes an alarm of any row.
+    none of them has) becomes one that fits the rest of the row, or a typical one, and what it adds
+    to the score belongs to its feature: the difference that the detector makes between the two; or,
+    where the detector takes no gaps, as much as makes an alarm of any row.
 
     Attributes:
         asked: What the detector says of rows as they are.
@@ -104,10 +105,15 @@ class Intake:
         some = np.flatnonzero(foreign.any(axis=1))
         if not len(some):
             return table
-        # What stands for a choice that no normal row has, a detector may refuse.
-        stand_in = frames.frame(table.values[some])
-        refused = some[~np.isfinite(asked_of_all(self.asked, stand_in, len(some)))]
         values = table.values.copy()
+        if rows is not None:
+            each = list(map(len, frames.players.values()))
+            own = np.repeat(np.eye(len(each), dtype=np.bool_), each, axis=1)  # c x d
+            unknown = np.isin(states[some], (State.GAP, State.UNREADABLE)) @ own
+            values[some] = stand_in(values[some], unknown, rows, domain)
+        # What stands for a choice that no normal row has, a detector may refuse.
+        asked = asked_of_all(self.asked, frames.frame(values[some]), len(some))
+        refused = some[~np.isfinite(asked)]
         values[refused] = frames.usual(values[refused], states[refused])
         table = replace(table, values=values)
         found = Foreign(

@@ -57,7 +57,8 @@ class Problems:
         half_width: float = np.inf,
     ) -> None:
         self.score = score
-        self.gradient = score.find(Gradient)
+        gradient = score.find(Gradient)
+        self.gradient = None if gradient is None or gradient.kinked else gradient
         # What is known of the curvature goes with the gradient.
         self.curvature = None if self.gradient is None else score.find(Curvature)
         self.unit = 1.0 if score.unit is None else score.unit

@@ -9,21 +9,18 @@ import numpy as np
 from whyflag.arrays import BoolVector, IntVector, Matrix, Vector, evenly
 from whyflag.domain import Domain
 from whyflag.nearness import distance
+from whyflag.prediction import LOOKED_AT, Prediction
 
-LOOKED_AT = 2000  # normal rows, at most
 NEAR = 8  # rows that count
-FAR = 4.0  # scales: a value that is further away predicts no more than one that is so far
 GOLDEN = (5**0.5 - 1) / 2  # its multiples lie evenly between whole numbers, however many they are
-RIDGE = 0.01  # of a variance, so that columns that go together exactly can be told apart
 
 
 @final
 class Expected:
     """Expects values from normal rows: by a linear prediction, and by what rows near are off it.
 
-    Columns are counted in scales from their medians. With the precision matrix P of the normal rows
-    (and a ridge), columns S are predicted from the others R by −P_SS⁻¹ P_SR z_R; to that comes the
-    mean residual of the rows that are nearest in R. So bonds between columns are used however many
+    To the linear prediction of columns S from the others R (`whyflag.prediction`) comes the mean
+    residual of the rows that are nearest in R. So bonds between columns are used however many
     columns there are, and bends, clusters and categories as far as there are rows near.
 
     Args:
@@ -35,18 +32,10 @@ class Expected:
         some = evenly(len(rows), LOOKED_AT)
         self.rows = rows[some]  # m x d
         self._domain = domain
-        self._center = np.median(self.rows, axis=0)
-        z = self._scaled(self.rows)
-        off = z - z.mean(axis=0)
-        covariance = off.T @ off / len(z)  # d x d; of a single row it is zero
-        ridge = RIDGE + z.shape[1] / len(z)
-        self._precision = np.linalg.inv(covariance + ridge * np.eye(z.shape[1]))  # d x d
-        self._z = z
+        self._prediction = Prediction.of(self.rows, domain.scale)
+        self._z = self._prediction.scaled(self.rows)
         # Of equally near rows some from all over: those of a file may be sorted.
-        self._order = np.arange(len(z)) * GOLDEN % 1.0 * 1e-7
-
-    def _scaled(self, X: Matrix) -> Matrix:
-        return np.clip((X - self._center) / self._domain.scale, -FAR, FAR)
+        self._order = np.arange(len(self._z)) * GOLDEN % 1.0 * 1e-7
 
     def apart(self, x: Vector, weights: Vector) -> Matrix:
         """How far each normal row is from x, column by column: (d,), (p,) -> (m, d)."""
@@ -70,8 +59,9 @@ class Expected:
 
     def bound_to(self, feature: int) -> IntVector:
         """The other features, from the one that goes with this most, by partial correlations."""
-        diagonal = np.sqrt(np.diag(self._precision))
-        partial = np.abs(self._precision) / diagonal / diagonal[:, None]  # d x d
+        precision = self._prediction.precision
+        diagonal = np.sqrt(np.diag(precision))
+        partial = np.abs(precision) / diagonal / diagonal[:, None]  # d x d
         members = self._domain.membership
         bond = members @ partial[members[feature]].max(axis=0)  # p
         order = np.argsort(-np.round(bond, 6), kind="stable")
@@ -79,11 +69,9 @@ class Expected:
 
     def of_some(self, x: Vector, columns: BoolVector, near: IntVector) -> Vector:
         """Some columns of x by the others, s of d: (d,), bool (d,), (k,) -> (s,)."""
-        own = self._precision[np.ix_(columns, columns)]  # s x s
-        others = self._precision[np.ix_(columns, ~columns)]  # s x (d − s)
-        weights = np.linalg.solve(own, others).T if len(own) > 1 else others.T / own[0, 0]
-        seen = np.vstack([self._scaled(x[None]), self._z[near]])  # 1 + k x d
-        predicted = -seen[:, ~columns] @ weights  # 1 + k x s
+        prediction = self._prediction
+        seen = np.vstack([prediction.scaled(x[None]), self._z[near]])  # 1 + k x d
+        predicted = prediction.of_some(seen, columns)  # 1 + k x s
         off = self._z[near][:, columns] - predicted[1:]
         z = predicted[0] + off.mean(axis=0)
-        return np.asarray(z * self._domain.scale[columns] + self._center[columns])
+        return np.asarray(z * self._domain.scale[columns] + prediction.center[columns])

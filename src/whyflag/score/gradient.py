@@ -17,11 +17,18 @@ ValueAndGrad = Callable[[Matrix], tuple[Vector, Matrix]]
 @final
 @dataclass(frozen=True, eq=False)
 class Gradient(Ability):
-    """∂e/∂x, with the score itself: (n, d) -> (n,), (n, d)."""
+    """∂e/∂x, with the score itself: (n, d) -> (n,), (n, d).
+
+    Attributes:
+        value_and_grad: Both of rows.
+        kinked: Whether it jumps from place to place: then descent by it ends at kinks, and minima
+            are searched for without it.
+    """
 
     meaning: ClassVar[str] = "a score with a gradient (as_score(function, gradient=...) makes one)"
 
     value_and_grad: ValueAndGrad
+    kinked: bool = False
 
     def __call__(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Score rows and differentiate."""
@@ -29,7 +36,10 @@ class Gradient(Ability):
 
     def after(self, step: Map) -> Gradient | None:
         """What a smooth map leaves: the chain rule."""
-        return Gradient(partial(_carried_back, self.value_and_grad, step)) if step.smooth else None
+        if not step.smooth:
+            return None
+        through = partial(_carried_back, self.value_and_grad, step)
+        return Gradient(through, kinked=self.kinked or step.kinked)
 
 
 def _carried_back(value_and_grad: ValueAndGrad, step: Map, X: Matrix) -> tuple[Vector, Matrix]:

@@ -17,6 +17,7 @@ class Map(ABC):
         n_features: The number of columns of x; None: not known.
         known: Whether it maps each row by itself, always to the same z.
         smooth: Whether the derivative is known.
+        kinked: Whether it jumps from place to place, as between quantiles.
         jacobian: J of an affine map z = x J + c, (d, k), or its diagonal, (d,); None for others.
         sources: The one column of x that each column of z is made of, (k,); None if it takes
             several.
@@ -25,6 +26,7 @@ class Map(ABC):
     n_features: int | None = None
     known: bool = True
     smooth: bool = False
+    kinked: bool = False
     jacobian: Matrix | Vector | None = None
     sources: IntVector | None = None
 
