@@ -275,6 +275,7 @@ def test_tables_are_read_by_the_schema_wherever_they_are_given(refits):
     ("change", "message"),
     [
         (lambda domain: domain["players"]["colour"].__setitem__(0, True), "one by one"),
+        (lambda domain: domain.update(columns=2**70), "numbers for each of its columns"),
         (lambda domain: domain["kinds"]["step"].pop(), "as many columns in each of their parts"),
         (lambda domain: domain["kinds"]["step"].__setitem__(0, -1), "steps must not be negative"),
     ],

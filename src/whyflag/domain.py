@@ -240,8 +240,12 @@ class Domain:
             name: [default if value is None else float(value) for value in content[name]]
             for name, default in _NUMBERS.items()
         }
+        columns = content["columns"]
+        d = columns if isinstance(columns, int) else len(columns)
+        if any(len(each) != d for each in numbers.values()):  # before names of so many are made
+            raise ValueError("a domain has numbers for each of its columns")
         return cls(
-            content["columns"],
+            columns,
             **numbers,
             typical=content.get("typical"),
             binary=np.array(content["binary"], dtype=np.bool_),
