@@ -18,8 +18,8 @@ def distance(u: Tensor) -> Tensor:
     far from every normal value that nothing else would count. Past three scales this distance
     flattens out, so that a value is far away, and that is all.
     """
-    u = np.clip(u, -LARGEST, LARGEST)
-    return u**2 / (1 + (u / FAR) ** 2)
+    square = np.clip(u, -LARGEST, LARGEST) ** 2
+    return square / (1 + square / FAR**2)
 
 
 def slope(u: Matrix) -> Matrix:

@@ -19,6 +19,7 @@ from whyflag.arrays import (
     check_coalitions,
     check_rows,
 )
+from whyflag.batches import CALL, batches
 from whyflag.checks import check_whole
 from whyflag.domain import Domain
 from whyflag.games.base import CharacteristicFunction, Game, room, start_count, tiles
@@ -273,9 +274,8 @@ class Nearest:
     def _nearest(self, x: Vector, weights: Vector) -> IntVector:
         """Positions of the nearest rows, in their order among all: (d,), (d,) -> (k,)."""
         far = np.zeros(self._scaled.shape[1])
-        for column, value, weight in zip(self._scaled, x, weights, strict=True):
-            if weight > 0:
-                far += weight * distance(column - value)
+        for some in batches(len(x), len(far), CALL):
+            far += weights[some] @ distance(self._scaled[some] - x[some, None])
         far = coarse(far)
         cut = np.partition(far, self._k - 1)[self._k - 1]
         nearer, equal = np.flatnonzero(far < cut), np.flatnonzero(far == cut)
