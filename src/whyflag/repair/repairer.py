@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from whyflag.arrays import BoolMatrix, BoolVector, Matrix, Vector
+from whyflag.arrays import BoolMatrix, Matrix, Vector
 from whyflag.domain import Domain
 from whyflag.records import join_rows, select_rows
 from whyflag.repair.as_they_came import repair_as_they_came
@@ -38,16 +38,6 @@ class Repairer:
     domain: Domain
     rows: Matrix | None
     codecs: Mapping[str, Codec] = field(default_factory=dict)
-
-    @property
-    def alarm(self) -> float:
-        """The score to come down to."""
-        return self._known.alarm
-
-    @property
-    def movable(self) -> BoolVector:
-        """The features that can be repaired, (p,)."""
-        return self._known.values.movable
 
     @cached_property
     def _known(self) -> Known:
