@@ -19,8 +19,9 @@ import pandas as pd
 from tests.table.lookalikes import TABLES
 from whyflag.detectors import GMM
 from whyflag.model import Model
+from whyflag.table.column import Column
 from whyflag.table.numbers import Numbers
-from whyflag.table.schema import Column, Schema
+from whyflag.table.schema import Schema
 from whyflag.table.times import Times
 
 PLANTED = 30

@@ -12,9 +12,10 @@ import numpy as np
 
 from whyflag.table.categories import Categories
 from whyflag.table.codec import Codec, State
+from whyflag.table.column import Column
 from whyflag.table.numbers import Numbers
 from whyflag.table.recognition import SOME, Left, all_grouped, recognise
-from whyflag.table.schema import Column, Schema, listed
+from whyflag.table.schema import Schema, listed
 from whyflag.table.sheet import Cells, Sheet, spread, texts_of
 from whyflag.table.times import Times
 from whyflag.table.told import Assumed

@@ -14,45 +14,13 @@ from whyflag.arrays import BoolMatrix, BoolVector
 from whyflag.records import per_row
 from whyflag.table.codec import Codec, State, States, redacted
 from whyflag.table.codecs import codec_from_json, codec_to_json
+from whyflag.table.column import Column
 from whyflag.table.numbers import Numbers
 from whyflag.table.rows import Table
-from whyflag.table.sheet import Cells, Sheet, texts_of
+from whyflag.table.sheet import Sheet, texts_of
 from whyflag.table.told import Assumed
 
 MOST_NAMED = 3  # cells of a column that a note names
-
-
-@final
-@dataclass(frozen=True)
-class Column:
-    """A column that counts.
-
-    Attributes:
-        name: Its name.
-        codec: What its cells mean.
-        usual: What cells may be among normal rows, beside what the column holds: gaps, say. Any
-            other such state is foreign: no normal row has it, or too few to call it normal.
-        words: Texts that can not be read and are usual; any other is foreign, unless texts that
-            can not be read are usual whatever they say.
-    """
-
-    name: str
-    codec: Codec
-    usual: frozenset[State] = frozenset()
-    words: frozenset[str] = frozenset()
-
-    @cached_property
-    def foreign(self) -> BoolVector:
-        """For each state whether it is foreign."""
-        return np.array([state not in self.usual and state != State.USUAL for state in State])
-
-    def foreign_among(self, cells: Cells, states: States) -> BoolVector:
-        """Which cells are foreign, (n,)."""
-        found: BoolVector = self.foreign[states]
-        if self.words:
-            unread = np.flatnonzero(found & (states == State.UNREADABLE))
-            found[unread] = [text.strip() not in self.words for text in texts_of(cells[unread])]
-        return found
 
 
 @final
