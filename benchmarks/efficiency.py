@@ -72,11 +72,15 @@ def _n_rows(kind: str, d: int, method: str) -> int:
 def _summing(kind: str, d: int) -> Callable[[], Any]:
     """The sum over coalitions once the minima are there; where they lie does not matter to it."""
     score, normal = score_of(kind, d), normal_rows(kind, d)
-    with patch("whyflag.games.relaxed_minimum.minimise", _anywhere):
-        domain, X = Domain.infer(normal, bounded=True), rows_to_explain(kind, d, ROWS[kind][d])
-        game = RelaxedMinimum().bind(score, domain, X)
-    solver = Kernel()
-    return lambda: solver.solve(game)
+    domain, X = Domain.infer(normal, bounded=True), rows_to_explain(kind, d, ROWS[kind][d])
+    solver, relaxed = Kernel(), "whyflag.games.relaxed_minimum"
+
+    def summed() -> Any:
+        # No row is given to v̂, which would minimise for every coalition.
+        with patch(f"{relaxed}.minimise", _anywhere), patch(f"{relaxed}.BROKEN", np.inf):
+            return solver.solve(RelaxedMinimum().bind(score, domain, X))
+
+    return summed
 
 
 def _anywhere(score: Score, X: Any, *_: Any, **__: Any) -> Minimum:

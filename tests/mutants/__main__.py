@@ -43,8 +43,11 @@ MODULES = (
     "ensemble",
     "metrics",
     "bonds",
+    "clusters",
     "nearness",
+    "prediction",
     "repair",
+    "stand_in",
 )
 copy = ROOT  # until a process has one of its own
 
