@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from whyflag.shapley.design import design, n_pairs
+from whyflag.shapley.design import _even_shares, design, n_pairs
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,10 @@ def test_a_size_is_counted_in_full_when_its_share_of_the_budget_reaches_that_far
     assert counts[1] == 13
     assert (counts[2:] >= 17).all()
     np.testing.assert_array_equal(unseen == 0, half.sum(axis=1) == 1)
+
+
+@pytest.mark.parametrize(
+    ("p", "size", "each"), [(8, 2, [40, 40, 20]), (7, 1, [100 / 3] * 3), (4, 2, [100])]
+)
+def test_the_middle_size_of_an_even_number_has_half_as_many_pairs(p, size, each):
+    assert _even_shares(p, size, 100).tolist() == pytest.approx(each)
