@@ -348,3 +348,13 @@ def test_columns_that_are_called_as_a_part_of_another_are_kept_apart():
     assert Schema.from_json(schema.to_json()).encoded_columns == schema.encoded_columns
     model = Model.fit(GMM(), schema, frame)
     assert len(model.explainer().explain(model.read(frame[:3]).rows)) == 3
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_clock_in_seconds_is_left_out_whether_or_not_it_repeats(unit):
+    seconds = unit * (1_700_000_000 + 60 * np.repeat(np.arange(50), 2))
+    table = pd.DataFrame({"ts": seconds, "a": np.arange(100) % 7 / 2})
+    schema = Schema.of(table)
+    assert schema.left_out == {"ts": "seconds since 1970 that never fall from row to row"}
+    mixed = table.sample(frac=1, random_state=0)  # in no order of time it is a number
+    assert Schema.of(mixed).names == ("ts", "a")

@@ -19,6 +19,7 @@ from whyflag.table.schema import listed
 from whyflag.table.sheet import EXACT, Cells, spread, text_cells, texts_of
 from whyflag.table.times import DAY_IN_DIGITS, Times, forms_of, seconds, zones_of
 
+CLOCK = (1e9, 4.2e9)  # seconds since 1970: from 2001 to 2103
 MOST_CATEGORIES = 50  # of a column of texts
 MOST_TOLD = 1000  # of a column that is told to be a category
 NEARLY_ALL = 0.9  # of its cells must be numbers for a column to be one of numbers
@@ -176,14 +177,27 @@ def _name_or_number(name: str, texts: Sequence[str], numbers: Numbers) -> Number
     """A column of whole numbers that rise from row to row, or differ and are called an id."""
     n = len(texts)
     whole = numbers.form.is_plain_above_zero and numbers.decimals == 0
-    if not whole or n < FEWEST_NAMES or len(set(texts)) < n:
+    if not whole or n < FEWEST_NAMES:
         return numbers
     values = numbers.form.numbers(text_cells(texts))
+    if _is_clock(values[np.isfinite(values)]):
+        # Whatever comes later would be beyond all that was seen.
+        return Left("seconds since 1970 that never fall from row to row")
+    if len(set(texts)) < n:
+        return numbers
     if (np.diff(values) > 0).all():
         return Left("whole numbers that rise from row to row", is_name=True)
     if np.isfinite(values).all() and (_NAME.search(name) or np.ptp(values) < 1.1 * n):
         return Left("a different whole number in each row", is_name=True)
     return numbers
+
+
+def _is_clock(values: Vector) -> bool:
+    """Whether numbers are seconds of these times, or thousandths, in the order of time."""
+    rises = len(values) > 1 and bool((np.diff(values) >= 0).all()) and values[0] < values[-1]
+    return rises and any(
+        low <= values[0] and values[-1] < high for low, high in (CLOCK, 1000 * np.array(CLOCK))
+    )
 
 
 def _times_of(
