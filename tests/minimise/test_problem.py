@@ -274,3 +274,20 @@ def test_directions_without_curvature_get_next_to_none_but_some():
 def test_what_losses_may_differ_by_is_finite_for_every_loss():
     losses = np.array([0.0, 0.5, -200.0, np.inf, -np.inf])
     np.testing.assert_allclose(rounding(losses, 0.1), [0.1, 0.1, 20.0, 0.1, 0.1])
+
+
+def test_the_loss_of_a_move_of_one_column_is_that_of_the_moved_point():
+    rng = np.random.default_rng(5)
+    X, keep = rng.normal(size=(3, 4)), rng.random((3, 4)) < 0.3
+    score = Score(lambda Z: np.abs(Z).sum(axis=1) ** 2, n_features=4, unit=2.0)
+    problems = Problems(score, X, keep, Domain(4, scale=[1, 2, 3, 4]), gamma=0.5)
+    problems = problems.on_leash(np.array([0.0, 1.0, 2.0]), problems.entry)
+    u = np.where(problems.free, rng.normal(size=X.shape), 0.0)
+    values = rng.normal(size=(2, *X.shape))
+    worth = problems.free & (rng.random(values.shape) < 0.8)
+    found = problems.losses_of_columns(u, values, worth)
+    assert np.isinf(found[~worth]).all()
+    for s, i, j in np.argwhere(worth):
+        moved = u.copy()
+        moved[i, j] = values[s, i, j]
+        assert found[s, i, j] == pytest.approx(problems.loss(moved)[i])
