@@ -81,6 +81,37 @@ def test_loops_find_the_nearest_rows(n, d):
     np.testing.assert_allclose(squares, np.sort(every, axis=1)[:, :5], rtol=1e-13)
 
 
+@pytest.mark.parametrize("d", [1, 4, 9])
+@pytest.mark.parametrize("n", [71, 1500])
+def test_loops_find_the_nearest_rows_of_moves_and_of_mixtures(n, d):
+    """Of many rows as well, where only those within a bound are looked at."""
+    pytest.importorskip("numba")
+    rows, X = rng.normal(size=(n, d)), 2 * rng.normal(size=(6, d))
+    stored = module.Neighbours(rows, 5, None, None)
+    loops = module.compiled(module.nearest)
+    row, column = (each.ravel() for each in np.indices((6, d)))
+    value = 3 * rng.normal(size=len(row))
+    moved = X[row]
+    moved[np.arange(len(row)), column] = value
+    x, r = X[:2]
+    keep = rng.random((40, d)) < 0.5
+    table = np.vstack([(x[:, None] - rows.T) ** 2, (r[:, None] - rows.T) ** 2])
+    index = np.where(keep, np.arange(d), np.arange(d, 2 * d))
+    cases = (
+        (moved, stored._search(loops, module.MOVES, X, moves=(row, column, value))),
+        (
+            np.where(keep, x, r),
+            stored._search(
+                loops, module.SUMS, np.stack([x, r]), sums=(table.astype(np.float32), index, keep)
+            ),
+        ),
+    )
+    for points, (squares, which) in cases:
+        every = ((points[:, None] - rows) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(which[:, :5], every.argsort(axis=1)[:, :5])
+        np.testing.assert_allclose(squares[:, :5], np.sort(every, axis=1)[:, :5], rtol=1e-12)
+
+
 def test_loops_and_plain_sums_say_the_same():
     """Sums are in single precision there; the nearest rows and their distances are not."""
     pytest.importorskip("numba")
