@@ -14,7 +14,7 @@ from whyflag.arrays import IntVector, Vector
 from whyflag.batches import CALL, batch_size
 from whyflag.calibration import Calibration
 from whyflag.checks import check_number, check_whole
-from whyflag.intake import takes_raw
+from whyflag.intake import comes_raw
 from whyflag.progress import steps
 from whyflag.score import evaluate
 from whyflag.score.answers import check_answer
@@ -124,7 +124,7 @@ def held_out_scores(detector: Any, parts: Sequence[Part]) -> Vector:
 def _scores_of(detector: Any, X: Any, name: str = "X") -> Vector:
     """What a detector says of rows as they come, high = anomalous, each a finite number."""
     X, score = in_hand(X, name), as_score(detector)
-    if takes_raw(X, Uses.of(detector).of_rows(X)):
+    if comes_raw(detector, X, Uses.of(detector).of_rows(X)):
         found = Asked.of(detector, score)(X)
         check_answer(found, X, score.name)
         if not np.isfinite(found).all():

@@ -17,7 +17,7 @@ from whyflag.checks import check_kind
 from whyflag.clusters import from_within
 from whyflag.columns import Columns
 from whyflag.domain import Domain
-from whyflag.intake import Intake, as_numbers, learn_frames, takes_frames, takes_raw
+from whyflag.intake import Intake, as_numbers, comes_raw, learn_frames
 from whyflag.score import Score, evaluate, unit_from
 from whyflag.table import Table, read_table
 from whyflag.table.codec import State
@@ -119,9 +119,7 @@ def prepare(
     if background is not None and not isinstance(background, Table):
         uses = uses.of_rows(background)
         background = as_numbers(detector, background, uses)
-    if background is not None and (
-        takes_raw(background, uses) or takes_frames(detector, background)
-    ):
+    if background is not None and comes_raw(detector, background, uses):
         return _prepare_raw(detector, background, uses, domain, players, fixed, threshold)
     if domain is None:
         table = read_table(background, name="background")

@@ -866,3 +866,13 @@ def test_a_date_that_no_normal_row_has_stays_a_date():
     assert found.top(1)[["feature", "observed"]].to_numpy().tolist() == [
         ["day", "2035-01-01 (not seen before)"]
     ]
+
+
+def test_an_alarm_is_calibrated_by_what_a_function_says_of_frames():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=list("abc"))
+
+    def score(frame):
+        return frame.std(axis=1)  # of an array it is another number
+
+    held = calibrate(score, rows, held_out=rows, rate=0.1)
+    assert held.threshold in score(rows).to_numpy()

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -155,3 +157,13 @@ def test_a_column_of_moments_with_a_zone_has_the_hours_of_that_zone():
     found = Schema.of(frame, types={"login": "time"}).encode(frame).rows
     hours = found.values[:, found.columns.index("login: hour")]
     assert hours.tolist() == moments.hour.tolist()
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 30_000 + "x", "2024-03-05 03:12" + " " * 30_000 + "x", "1 " * 20_000 + "x"]
+)
+def test_long_texts_that_are_no_times_are_told_at_once(text):
+    begin = time.process_time()
+    assert np.isnan(seconds([text], "%Y-%m-%d %H:%M")).all()
+    assert zones_of([text]) == ("",)
+    assert time.process_time() - begin < 1

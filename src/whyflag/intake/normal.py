@@ -59,6 +59,11 @@ def takes_frames(detector: Any, X: Any) -> bool:
     return not (np.isfinite(of_numbers).all() and _same(of_frame, of_numbers))
 
 
+def comes_raw(detector: Any, X: Any, uses: Uses) -> bool:
+    """Whether a detector gets these rows as they come, and not as numbers."""
+    return takes_raw(X, uses) or takes_frames(detector, X)
+
+
 def as_numbers(detector: Any, X: Any, uses: Uses) -> Any:
     """Normal rows, with texts that say numbers as numbers, where that is what the detector takes.
 

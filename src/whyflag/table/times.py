@@ -44,7 +44,8 @@ _ZONED = re.compile(
 )
 _PART = re.compile(r"(?<=:\d\d:\d\d)[.,]\d+|(?<=T\d{6})[.,]\d+")  # of a second
 _HALF = re.compile(r"(?<=\d)\s*(?=[AaPp][Mm]$)")  # what is between a clock and its half of the day
-_COMMA = re.compile(r",?\s+(?=\d{1,2}:\d\d|%[HI]:)")  # what is between a date and a clock
+# What is between a date and a clock; a run of spaces is tried once, from its beginning.
+_COMMA = re.compile(r"(?:,|(?<!\s))\s++(?=\d{1,2}:\d\d|%[HI]:)")
 # The same in forms that are told.
 _PART_IN_FORM = re.compile(r"(?<=:%M:%S)[.,]%f|(?<=T%H%M%S)[.,]%f")
 _HALF_IN_FORM = re.compile(r"(?<=%[MS])\s*(?=%p$)")
